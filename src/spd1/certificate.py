@@ -1,0 +1,278 @@
+"""The certificate: a feasible dual point and the duality gap it proves.
+
+    gap = sum_i c_i [phi(u_i) + phi*(y_i) - u_i y_i] + sum_j [g_j(x_j) + g_j*(v_j) - x_j v_j]
+
+with u = A x and v = -A'(c y). Every bracket is >= 0, so the sum loses nothing to cancellation,
+and ``gap >= P(x) - P*`` because y is made feasible first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .errors import IncompatibleError
+from .problem import check_point
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["Certificate", "certify"]
+
+TINY = float(np.finfo(float).tiny)
+MEND_ROUNDS = 20
+MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy
+BALANCED = 1e-13  # |sum| below this times the sum of absolute values counts as zero
+
+
+class Certificate(NamedTuple):
+    """How far from optimal a point is at most.
+
+    Attributes
+    ----------
+    primal, dual : float
+        P(x) and D(y): the optimum lies between ``dual`` and ``primal``.
+    gap : float
+        ``primal - dual``, summed without cancellation: an upper bound of P(x) - P*.
+    rel_gap : float
+        ``gap / max(|primal|, |dual|)``.
+    y : ndarray
+        The feasible dual point that proves it.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    rel_gap: float
+    y: np.ndarray
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.gap):
+            return "Not certified: the objective or its lower bound is infinite at this point."
+        return (
+            f"Certified: the objective is {self.primal:.10g} and no point can be below "
+            f"{self.dual:.10g}; at most {self.gap:.3g} ({self.rel_gap:.2g} of it) is left to gain."
+        )
+
+
+class PrimalPoint(NamedTuple):
+    """x with its margins u = A x and its objective."""
+
+    x: np.ndarray
+    u: np.ndarray
+    value: float
+
+
+class DualPoint(NamedTuple):
+    """A feasible y with v = -A'(c y) and its objective."""
+
+    y: np.ndarray
+    v: np.ndarray
+    value: float
+
+
+def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
+    """Bound how far ``x`` is from optimal.
+
+    Parameters
+    ----------
+    x : array of shape (d,)
+        Any point, from any solver.
+    problem : Problem
+    y : array of shape (n,), optional
+        A dual point to prove it with. Without it, or where it is infeasible, phi'(a_i'x) is used;
+        if both are at hand the better one counts.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> problem = spd1.Problem(np.eye(2), [1.0, -1.0], "squared", spd1.L2(0.5))
+    >>> certificate = spd1.certify([0.5, -0.5], problem)
+    >>> certificate.gap < 1e-15
+    True
+    """
+    point = primal_point(problem, check_point(x, problem.d, "x"))
+    guess = dual_from_margins(problem, point.u)
+    dual = feasible_dual(problem, guess)
+    if y is not None:
+        from .evaluation import replace_infeasible
+
+        given = check_point(y, problem.n, "y").copy()
+        replace_infeasible(given, guess, problem.b, problem.loss)
+        dual = better(dual, feasible_dual(problem, given))
+    return pair_certificate(problem, point, dual)
+
+
+def primal_point(problem: Problem, x: np.ndarray) -> PrimalPoint:
+    """Evaluate P at x; a sum that overflowed counts as infinite."""
+    from .evaluation import loss_terms, net_terms
+    from .products import margins
+
+    with np.errstate(all="ignore"):
+        u = margins(problem.A, x)
+        loss = loss_terms(u, np.zeros(problem.n), problem.b, problem.c, problem.loss)[0]
+        value = float(loss + net_terms(x, np.zeros(problem.d), problem.net)[0])
+    return PrimalPoint(x, u, value if math.isfinite(value) else math.inf)
+
+
+def dual_from_margins(problem: Problem, u: np.ndarray) -> np.ndarray:
+    """The dual point that any x offers: phi'(u)."""
+    from .evaluation import dual_guess
+
+    y = np.empty(problem.n)
+    dual_guess(u, problem.b, problem.loss, y)
+    return y
+
+
+def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
+    """Make y feasible for the regularizer, by mending and scaling, and evaluate D there.
+
+    y must be inside the domain of phi*. Columns with l2 > 0 or a bounded box ask nothing. Columns
+    with l1 > 0 alone need |v_j| <= l1_j: y is scaled down. Columns with no penalty at all need
+    v_j = 0 (on their unbounded sides): y is moved where it has room to move.
+    """
+    from .evaluation import loss_terms, net_terms
+    from .products import adjoint
+
+    v = -adjoint(problem.A, problem.c * y)
+    low, high = dual_bounds(problem)
+    if low is not None and high is not None:
+        free = np.flatnonzero((low == 0.0) | (high == 0.0))
+        if len(free) and not _balanced(problem, y, v, low, high, free).all():
+            y = _mend(problem, y, low, high, free)
+            v = -adjoint(problem.A, problem.c * y)
+        theta = _scale(v, low, high, free)
+        if theta < 1.0:
+            y, v = y * theta, v * theta
+        v = np.clip(v, low, high)  # what rounding left over
+    zero_u, zero_x = np.zeros(problem.n), np.zeros(problem.d)
+    value = -float(
+        loss_terms(zero_u, y, problem.b, problem.c, problem.loss)[1]
+        + net_terms(zero_x, v, problem.net)[1]
+    )
+    if not math.isfinite(value):
+        if low is not None:
+            _refuse_without_zero(problem)
+        value = -math.inf
+    return DualPoint(y, v, value)
+
+
+def better(one: DualPoint, other: DualPoint) -> DualPoint:
+    """The point with the higher lower bound."""
+    return other if other.value > one.value else one
+
+
+def pair_certificate(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Certificate:
+    """The gap between any x and any feasible y: they need not come from the same iteration."""
+    from .evaluation import loss_terms, net_terms
+
+    if not (math.isfinite(point.value) and math.isfinite(dual.value)):
+        return Certificate(point.value, dual.value, math.inf, math.inf, dual.y)
+    rows = loss_terms(point.u, dual.y, problem.b, problem.c, problem.loss)[2]
+    columns = net_terms(point.x, dual.v, problem.net)[2]
+    gap = float(rows + columns)
+    if not math.isfinite(gap):
+        gap = math.inf
+    return Certificate(point.value, dual.value, gap, relative(gap, point.value, dual.value), dual.y)
+
+
+def relative(gap: float, primal: float, dual: float) -> float:
+    """gap / max(|primal|, |dual|)."""
+    return gap / max(abs(primal), abs(dual), TINY) if math.isfinite(gap) else math.inf
+
+
+def dual_bounds(problem: Problem) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained."""
+    reg, d = problem.reg, problem.d
+    flat = np.asarray(reg.l2) == 0.0
+    up = flat & np.isinf(reg.upper)
+    down = flat & np.isinf(reg.lower)
+    if not (np.any(up) or np.any(down)):
+        return None, None
+    l1 = np.broadcast_to(np.asarray(reg.l1), (d,))
+    high = np.where(np.broadcast_to(up, (d,)), l1, math.inf)
+    low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
+    return low, high
+
+
+def _scale(v: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray) -> float:
+    """Largest theta <= 1 with theta v inside the bounds; free columns are balanced already."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(v > high, high / v, np.where(v < low, low / v, 1.0))
+    ratio[free] = 1.0
+    return min(1.0, float(ratio.min()))
+
+
+def _balanced(
+    problem: Problem,
+    y: np.ndarray,
+    v: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    free: np.ndarray,
+) -> np.ndarray:
+    """Whether each unpenalised column is feasible up to rounding."""
+    scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * y)
+    over = np.maximum(v[free] - high[free], low[free] - v[free])
+    return np.asarray(over <= BALANCED * scale)
+
+
+def _mend(
+    problem: Problem, y: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """Move y so that unpenalised columns balance: weighted least squares, a few rounds.
+
+    Rows move in proportion to the room they have inside the domain of phi*, so that rows at its
+    ends stay there. If this does not succeed, y = 0 is the last resort: feasible, but weak.
+    """
+    from .evaluation import loss_domain
+
+    if problem.n * len(free) <= MEND_LIMIT:
+        columns = _columns(problem, free)
+        ends = np.empty(problem.n), np.empty(problem.n)
+        loss_domain(problem.b, problem.loss, *ends)
+        mended, touched = y, np.zeros(len(free), dtype=bool)
+        for _ in range(MEND_ROUNDS):
+            v = -(columns.T @ (problem.c * mended))
+            over = np.maximum(v - high[free], 0.0) + np.minimum(v - low[free], 0.0)
+            scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * mended)
+            touched |= np.abs(over) > BALANCED * scale
+            if not np.any(np.abs(over) > BALANCED * scale):
+                return mended
+            room = np.minimum(np.minimum(mended - ends[0], ends[1] - mended), 1.0)
+            active = columns[:, touched]
+            normal = active.T @ ((problem.c * room)[:, None] * active)
+            shift = np.linalg.lstsq(normal, v[touched], rcond=1e-12)[0]
+            mended = np.clip(mended + room * (active @ shift), *ends)
+    return np.zeros(problem.n)
+
+
+def _columns(problem: Problem, free: np.ndarray) -> np.ndarray:
+    """Copy the unpenalised columns."""
+    from .matrix import CSR, Dense
+
+    A = problem.A
+    if isinstance(A, Dense):
+        return np.asarray(A.values[:, free], dtype=float)
+    import scipy.sparse as sp
+
+    kind = sp.csr_array if isinstance(A, CSR) else sp.csc_array
+    signed = f"i{A.indices.itemsize}", f"i{A.indptr.itemsize}"
+    M = kind((A.data, A.indices.view(signed[0]), A.indptr.view(signed[1])), shape=A.shape)
+    return np.asarray(M[:, free].toarray(), dtype=float)
+
+
+def _refuse_without_zero(problem: Problem) -> None:
+    """Scaling and the last resort lean on 0 being in the domain of phi*."""
+    conjugate = problem.loss.conjugate
+    if any(not math.isfinite(conjugate(0.0, float(b))) for b in np.unique(problem.b)[:1000]):
+        raise IncompatibleError(
+            f"{type(problem.loss).__name__} has no finite conjugate at 0, so features without l2 "
+            "and without bounds have no feasible dual point: add l2 > 0 or bounds"
+        )

@@ -1,0 +1,113 @@
+"""The losses of the package, and the registry that gives each a short name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ParameterError
+from .absolute import Absolute
+from .base import Loss
+from .epsilon_insensitive import EpsilonInsensitive
+from .hinge import Hinge
+from .huber import Huber
+from .logistic import Logistic
+from .poisson import Poisson
+from .quantile import Quantile
+from .smoothed_hinge import SmoothedHinge
+from .squared import Squared
+from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
+from .squared_hinge import SquaredHinge
+
+__all__ = [
+    "LOSSES",
+    "Absolute",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "SmoothedHinge",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "as_loss",
+]
+
+#: Short name -> class. A new loss is one file and one line here; the tests pick it up.
+LOSSES: dict[str, Any] = {
+    "logistic": Logistic,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "smoothed_hinge": SmoothedHinge,
+    "squared": Squared,
+    "huber": Huber,
+    "absolute": Absolute,
+    "quantile": Quantile,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "poisson": Poisson,
+}
+
+REQUIRED = ("phi", "derivative", "conjugate", "prox_conjugate")
+
+# Parameter -> what it must satisfy, for the losses of the package.
+RANGES: dict[str, tuple[float, float, bool]] = {  # low, high, whether the low end is allowed
+    "s": (0.0, float("inf"), False),
+    "delta": (0.0, float("inf"), False),
+    "q": (0.0, 1.0, False),
+    "eps": (0.0, float("inf"), True),
+}
+
+
+def as_loss(loss: Any) -> Any:
+    """Return a loss instance with float parameters from a name, a class or an instance.
+
+    Examples
+    --------
+    >>> as_loss("huber")
+    Huber(delta=1.35)
+    >>> as_loss(Quantile(1))
+    Traceback (most recent call last):
+        ...
+    spd1.errors.ParameterError: Quantile needs 0 < q < 1, got q=1
+    """
+    if isinstance(loss, str):
+        name = loss.lower().replace("-", "_").replace(" ", "_")
+        if name not in LOSSES:
+            raise ParameterError(f"unknown loss {loss!r}: choose from {', '.join(LOSSES)}")
+        loss = LOSSES[name]
+    if isinstance(loss, type):
+        loss = loss()
+    missing = [m for m in REQUIRED if not callable(getattr(loss, m, None))]
+    if missing or not hasattr(loss, "_fields"):
+        raise ParameterError(
+            f"{type(loss).__name__} is not a loss: write a NamedTuple class with phi, derivative "
+            "and conjugate, decorated with @spd1.compiled(spd1.Loss)"
+        )
+    _check_parameters(loss)
+    return _floats(loss)
+
+
+def _check_parameters(loss: Any) -> None:
+    if type(loss) not in LOSSES.values():
+        return
+    for field, value in loss._asdict().items():
+        if field not in RANGES:
+            continue
+        low, high, closed = RANGES[field]
+        if not isinstance(value, (int, float)) or not (low < value < high or (closed and value == low)):
+            sign = "<=" if closed else "<"
+            above = "" if high == float("inf") else f" < {high:g}"
+            raise ParameterError(
+                f"{type(loss).__name__} needs {low:g} {sign} {field}{above}, got {field}={value!r}"
+            )
+
+
+def _floats(loss: Any) -> Any:
+    """``Huber(1)`` and ``Huber(1.0)`` must not compile twice."""
+    hints = type(loss).__annotations__.items()
+    real = [k for k, t in hints if getattr(t, "__forward_arg__", t) in (float, "float")]
+    cast = {k: float(getattr(loss, k)) for k in real}
+    return loss._replace(**cast) if cast else loss

@@ -1,0 +1,37 @@
+"""Squared loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..jit import compiled
+from .base import Loss
+
+
+@compiled(Loss)
+class Squared(NamedTuple):
+    """phi(u) = (u - b)^2 / 2: least squares, ridge, lasso.
+
+    phi*(y) = b y + y^2 / 2. No Lipschitz constant, gamma = 1.
+
+    Examples
+    --------
+    >>> Squared().phi(3.0, 1.0)
+    2.0
+    """
+
+    def phi(self, u, b):
+        return 0.5 * (u - b) * (u - b)
+
+    def derivative(self, u, b):
+        return u - b
+
+    def conjugate(self, y, b):
+        return b * y + 0.5 * y * y
+
+    def prox_conjugate(self, v, b, sigma):
+        return (v - sigma * b) / (1.0 + sigma)
+
+    @property
+    def gamma(self) -> float:
+        return 1.0

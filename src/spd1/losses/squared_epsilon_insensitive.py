@@ -1,0 +1,43 @@
+"""Squared epsilon-insensitive loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..jit import compiled
+from .base import Loss
+
+
+@compiled(Loss)
+class SquaredEpsilonInsensitive(NamedTuple):
+    """phi(u) = max(0, |u - b| - eps)^2.
+
+    phi*(y) = b y + eps |y| + y^2 / 4. No Lipschitz constant, gamma = 1/2.
+
+    Examples
+    --------
+    >>> SquaredEpsilonInsensitive(0.5).phi(2.0, 1.0)
+    0.25
+    """
+
+    eps: float = 0.1
+
+    def phi(self, u, b):
+        over = max(0.0, abs(u - b) - self.eps)
+        return over * over
+
+    def derivative(self, u, b):
+        over = 2.0 * max(0.0, abs(u - b) - self.eps)
+        return over if u > b else -over
+
+    def conjugate(self, y, b):
+        return b * y + self.eps * abs(y) + 0.25 * y * y
+
+    def prox_conjugate(self, v, b, sigma):
+        z = v - sigma * b
+        size = max(abs(z) - sigma * self.eps, 0.0) / (1.0 + 0.5 * sigma)
+        return size if z > 0.0 else -size
+
+    @property
+    def gamma(self) -> float:
+        return 0.5

@@ -1,0 +1,206 @@
+"""The problem: data, labels, weights, loss and regularizer, validated once."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+from .losses import as_loss
+from .matrix import CSC, CSR, Dense, _real, as_matrix, column_access, row_access
+from .regularizers import as_regularizer
+
+__all__ = ["Problem"]
+
+
+class Problem:
+    """Regularized empirical risk  P(x) = sum_i c_i phi(a_i'x; b_i) + sum_j g_j(x_j).
+
+    Parameters
+    ----------
+    A : NumPy array or SciPy sparse, shape (n, d)
+        Data. Float32 and float64, CSR and CSC are used where they lie, without a copy.
+    b : array of shape (n,)
+        Labels -1 and +1 for the margin losses, targets for the regression losses.
+    loss : str or loss, default "logistic"
+        A name of ``spd1.losses.LOSSES``, an instance such as ``Huber(1.0)``, or a class of yours.
+    reg : ElasticNet, L1(...), L2(...), Box(...) or None
+        Regularizer and feasible set.
+    sample_weight : array of shape (n,), optional
+        Not negative; normalised to ``sum c_i = 1``. Default: c_i = 1/n.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> A = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> problem = spd1.Problem(A, [1, -1, 1], loss="squared", reg=spd1.L2(0.1))
+    >>> problem.n, problem.d, problem.primal([0.0, 0.0])
+    (3, 2, 0.5)
+    """
+
+    def __init__(
+        self, A: Any, b: Any, loss: Any = "logistic", reg: Any = None, sample_weight: Any = None
+    ) -> None:
+        self.A: Dense | CSR | CSC = as_matrix(A)
+        self.n: int = int(self.A.rows())
+        self.d: int = int(self.A.columns())
+        self.loss = as_loss(loss)
+        self.b: np.ndarray = _labels(b, self.n, self.loss)
+        self.c: np.ndarray = _weights(sample_weight, self.n)
+        self.reg = as_regularizer(reg)
+        self.net = self.reg.bind(self.d)
+        self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
+
+    def __repr__(self) -> str:
+        kind = type(self.A).__name__
+        return f"Problem({self.n} x {self.d} {kind}, {self.loss}, {self.reg})"
+
+    # Values. Kernels are imported here and not above, so that `import spd1` stays light.
+
+    def primal(self, x: Any) -> float:
+        """P(x), infinite outside the feasible set."""
+        from . import evaluation
+
+        return evaluation.primal_value(self, check_point(x, self.d, "x"))
+
+    def dual(self, y: Any) -> float:
+        """D(y), minus infinity where y is not feasible."""
+        from . import evaluation
+
+        return evaluation.dual_value(self, check_point(y, self.n, "y"))
+
+    # Constants of the paper, computed when first asked for.
+
+    @cached_property
+    def _squared_norms(self) -> tuple[np.ndarray, np.ndarray]:
+        from .products import squared_norms
+
+        return squared_norms(self.A)
+
+    @property
+    def row_norms_squared(self) -> np.ndarray:
+        """|a_i|^2."""
+        return self._squared_norms[0]
+
+    @property
+    def column_norms_squared(self) -> np.ndarray:
+        """|a'_j|^2."""
+        return self._squared_norms[1]
+
+    @cached_property
+    def stored_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stored entries of each row and of each column."""
+        from .products import stored_counts
+
+        return stored_counts(self.A)
+
+    @cached_property
+    def by_rows(self) -> Dense | CSR:
+        """The data with rows at hand; a CSR companion is made, once, if it came as CSC."""
+        return row_access(self.A)
+
+    @cached_property
+    def by_columns(self) -> Dense | CSC:
+        """The data with columns at hand; a CSC companion is made, once, if it came as CSR."""
+        return column_access(self.A)
+
+    @property
+    def R(self) -> float:
+        """Largest row norm."""
+        return math.sqrt(float(self.row_norms_squared.max()))
+
+    @property
+    def R_prime(self) -> float:
+        """Largest column norm."""
+        return math.sqrt(float(self.column_norms_squared.max()))
+
+    @property
+    def L(self) -> float:
+        """Lipschitz constant of the loss."""
+        return float(self.loss.L)
+
+    @property
+    def gamma(self) -> float:
+        """Smoothness: phi is (1/gamma)-smooth."""
+        return float(self.loss.gamma)
+
+    @property
+    def mu(self) -> float:
+        """Strong convexity of the regularizer."""
+        return self.reg.mu
+
+    @property
+    def D(self) -> float:
+        """Radius of the feasible set."""
+        return self.reg.radius(self.d)
+
+    @property
+    def kappa(self) -> float:
+        """Condition number R^2 / (mu gamma)."""
+        product = self.mu * self.gamma
+        return self.R**2 / product if product > 0 else math.inf
+
+    @property
+    def kappa_prime(self) -> float:
+        """The paper's second condition number d R'^2 / (n mu gamma)."""
+        product = self.n * self.mu * self.gamma
+        return self.d * self.R_prime**2 / product if product > 0 else math.inf
+
+
+def check_point(value: Any, size: int, name: str) -> np.ndarray:
+    """Return a finite-shaped float64 vector of the right length, or refuse it by name."""
+    point = np.asarray(value)
+    if point.dtype.kind not in "fiub":
+        raise DataError(f"{name} has dtype {point.dtype}: numbers only")
+    if point.shape != (size,):
+        raise DataError(f"{name} must have shape ({size},), not {point.shape}")
+    point = np.ascontiguousarray(point, dtype=np.float64)
+    if np.any(np.isnan(point)):
+        raise DataError(f"{name} has NaN")
+    return point
+
+
+def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
+    labels = np.asarray(b)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise DataError(f"b must be one-dimensional, not of shape {labels.shape}")
+    if len(labels) != n:
+        raise DataError(f"b has {len(labels)} labels, A has {n} rows")
+    labels = np.array(_real(labels, "b"), dtype=np.float64)
+    if not np.all(np.isfinite(labels)):
+        raise DataError("b has NaN or infinite values")
+    name, kind = type(loss).__name__, getattr(loss, "label_kind", "real")
+    if kind == "sign" and not np.all(np.abs(labels) == 1.0):
+        found = np.unique(labels)
+        shown = ", ".join(f"{v:g}" for v in found[:4]) + (", ..." if len(found) > 4 else "")
+        hint = "; use 2 * b - 1" if set(found) <= {0.0, 1.0} else ""
+        raise DataError(f"{name} needs labels -1 and +1, got {shown}{hint}")
+    if kind == "count" and np.any(labels < 0):
+        raise DataError(f"{name} needs targets that are not negative, got {labels.min():g}")
+    labels.flags.writeable = False
+    return labels
+
+
+def _weights(sample_weight: Any, n: int) -> np.ndarray:
+    if sample_weight is None:
+        weights = np.full(n, 1.0 / n)
+    else:
+        weights = np.asarray(sample_weight)
+        if weights.shape != (n,):
+            raise DataError(f"sample_weight must have shape ({n},), not {weights.shape}")
+        weights = np.array(_real(weights, "sample_weight"), dtype=np.float64)
+        if not np.all(np.isfinite(weights)):
+            raise DataError("sample_weight has NaN or infinite values")
+        if np.any(weights < 0):
+            raise DataError(f"sample_weight has a negative value ({weights.min():g})")
+        total = weights.sum()
+        if not 0 < total < math.inf:
+            raise DataError("sample_weight is zero everywhere" if total == 0 else "sample_weight is too large")
+        weights /= total
+    weights.flags.writeable = False
+    return weights
