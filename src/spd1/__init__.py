@@ -1,4 +1,70 @@
+"""spd1: regularized linear models by stochastic primal-dual methods, every answer certified.
+
+>>> import numpy as np, spd1
+>>> rng = np.random.default_rng(0)
+>>> A = rng.normal(size=(50, 200)); b = np.sign(A @ rng.normal(size=200))
+>>> result = spd1.solve(spd1.Problem(A, b, loss="logistic", reg=spd1.L2(0.1)), tol=1e-4)
+>>> result.status
+'converged'
+"""
+
+from __future__ import annotations
+
+from .certificate import Certificate, certify
+from .errors import DataError, IncompatibleError, ParameterError
+from .jit import compiled
+from .losses import (
+    LOSSES,
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Poisson,
+    Quantile,
+    SmoothedHinge,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 from .problem import Problem
-from .regularizers import *
-from .certificate import *
-from .losses import *
+from .regularizers import L1, L2, Box, ElasticNet
+from .result import Progress, Result, Trace
+from .solve import solve
+from .solvers import METHODS
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "L1",
+    "L2",
+    "LOSSES",
+    "METHODS",
+    "Absolute",
+    "Box",
+    "Certificate",
+    "DataError",
+    "ElasticNet",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "IncompatibleError",
+    "Logistic",
+    "Loss",
+    "ParameterError",
+    "Poisson",
+    "Problem",
+    "Progress",
+    "Quantile",
+    "Result",
+    "SmoothedHinge",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Trace",
+    "__version__",
+    "certify",
+    "compiled",
+    "solve",
+]

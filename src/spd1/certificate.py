@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Certificate", "certify"]
 
 TINY = float(np.finfo(float).tiny)
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+SECTIONS = 10  # golden sections: the best point of a segment to within one per cent
 MEND_ROUNDS = 20
 MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy
 BALANCED = 1e-13  # |sum| below this times the sum of absolute values counts as zero
@@ -99,13 +101,13 @@ def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
     """
     point = primal_point(problem, check_point(x, problem.d, "x"))
     guess = dual_from_margins(problem, point.u)
-    dual = feasible_dual(problem, guess)
+    dual = better(problem, zero_dual(problem), feasible_dual(problem, guess))
     if y is not None:
         from .evaluation import replace_infeasible
 
         given = check_point(y, problem.n, "y").copy()
         replace_infeasible(given, guess, problem.b, problem.loss)
-        dual = better(dual, feasible_dual(problem, given))
+        dual = better(problem, dual, feasible_dual(problem, given))
     return pair_certificate(problem, point, dual)
 
 
@@ -163,9 +165,51 @@ def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
     return DualPoint(y, v, value)
 
 
-def better(one: DualPoint, other: DualPoint) -> DualPoint:
-    """The point with the higher lower bound."""
-    return other if other.value > one.value else one
+def better(problem: Problem, one: DualPoint, other: DualPoint) -> DualPoint:
+    """The best lower bound on the segment between two feasible points, by golden section.
+
+    D is concave and both points are feasible, so is everything between them, and v = -A'(c y)
+    is known there without a product. A noisy or far-off dual point still helps this way.
+    """
+    from .evaluation import dual_between
+
+    if not math.isfinite(other.value):
+        return one
+    if not math.isfinite(one.value):
+        return other
+    ends = (one.y, one.v), (other.y, other.v)
+
+    def value(theta: float) -> float:
+        return float(dual_between(theta, *ends, problem.b, problem.c, problem.loss, problem.net))
+
+    low, high = 0.0, 1.0
+    inner, outer = 1.0 - GOLDEN, GOLDEN
+    at_inner, at_outer = value(inner), value(outer)
+    for _ in range(SECTIONS):
+        if at_inner > at_outer:
+            high, outer, at_outer = outer, inner, at_inner
+            inner = high - GOLDEN * (high - low)
+            at_inner = value(inner)
+        else:
+            low, inner, at_inner = inner, outer, at_outer
+            outer = low + GOLDEN * (high - low)
+            at_outer = value(outer)
+    found, theta = max((at_inner, inner), (at_outer, outer))
+    if not found > max(one.value, other.value):
+        return other if other.value > one.value else one
+    y = one.y + theta * (other.y - one.y)
+    return DualPoint(y, one.v + theta * (other.v - one.v), found)
+
+
+def zero_dual(problem: Problem) -> DualPoint:
+    """Y = 0: feasible for most losses, the bound that is always there."""
+    from .evaluation import dual_between
+
+    y, v = np.zeros(problem.n), np.zeros(problem.d)
+    value = float(
+        dual_between(0.0, (y, v), (y, v), problem.b, problem.c, problem.loss, problem.net)
+    )
+    return DualPoint(y, v, value if math.isfinite(value) else -math.inf)
 
 
 def pair_certificate(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Certificate:
@@ -182,8 +226,19 @@ def pair_certificate(problem: Problem, point: PrimalPoint, dual: DualPoint) -> C
     return Certificate(point.value, dual.value, gap, relative(gap, point.value, dual.value), dual.y)
 
 
+def lag_of(problem: Problem, point: PrimalPoint, dual: DualPoint) -> float:
+    """Row terms of the gap over its column terms: above 1 y lags behind x, below 1 x behind y."""
+    from .evaluation import loss_terms, net_terms
+
+    rows = float(loss_terms(point.u, dual.y, problem.b, problem.c, problem.loss)[2])
+    columns = float(net_terms(point.x, dual.v, problem.net)[2])
+    if not (math.isfinite(rows) and math.isfinite(columns)):
+        return 1.0
+    return (rows + TINY) / (columns + TINY)
+
+
 def relative(gap: float, primal: float, dual: float) -> float:
-    """gap / max(|primal|, |dual|)."""
+    """Gap / max(|primal|, |dual|)."""
     return gap / max(abs(primal), abs(dual), TINY) if math.isfinite(gap) else math.inf
 
 

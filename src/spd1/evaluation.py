@@ -40,6 +40,20 @@ def net_terms(x, v, net):
 
 
 @kernel
+def dual_between(theta, one, two, b, c, loss, net):
+    """D at (1 - theta) one + theta two; both are pairs (y, v), and v is linear in y."""
+    y_one, v_one = one
+    y_two, v_two = two
+    total = 0.0
+    for i in range(len(b)):
+        if c[i] > 0.0:
+            total += c[i] * loss.conjugate(y_one[i] + theta * (y_two[i] - y_one[i]), b[i])
+    for j in range(len(v_one)):
+        total += net.g_conjugate(v_one[j] + theta * (v_two[j] - v_one[j]), j)
+    return -total
+
+
+@kernel
 def dual_guess(u, b, loss, y):
     """y_i = phi'(u_i), feasible by construction; where u_i overflowed, phi'(0)."""
     for i in range(len(u)):

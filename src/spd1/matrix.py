@@ -304,7 +304,9 @@ def _real(values: np.ndarray, name: str) -> np.ndarray:
     if kind not in "fiub":
         raise DataError(f"{name} has dtype {values.dtype}: numbers only")
     if kind == "f" and size > 8:
-        raise DataError(f"{name} has dtype {values.dtype}: convert it to float64, with .astype(float)")
+        raise DataError(
+            f"{name} has dtype {values.dtype}: convert it to float64, with .astype(float)"
+        )
     if kind == "f" and size in (4, 8):
         return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     if kind == "f" or kind == "b" or size <= 2:

@@ -72,6 +72,11 @@ class Problem:
 
         return evaluation.dual_value(self, check_point(y, self.n, "y"))
 
+    @property
+    def label_kind(self) -> str:
+        """What the labels are: 'sign', 'real' or 'count'."""
+        return getattr(self.loss, "label_kind", "real")
+
     # Constants of the paper, computed when first asked for.
 
     @cached_property
@@ -200,7 +205,9 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
             raise DataError(f"sample_weight has a negative value ({weights.min():g})")
         total = weights.sum()
         if not 0 < total < math.inf:
-            raise DataError("sample_weight is zero everywhere" if total == 0 else "sample_weight is too large")
+            raise DataError(
+                "sample_weight is zero everywhere" if total == 0 else "sample_weight is too large"
+            )
         weights /= total
     weights.flags.writeable = False
     return weights

@@ -135,7 +135,9 @@ class ElasticNet:
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):
                 raise ParameterError(f"{name} must be finite and not negative")
-        if np.any(np.asarray(self.lower) == math.inf) or np.any(np.asarray(self.upper) == -math.inf):
+        if np.any(np.asarray(self.lower) == math.inf) or np.any(
+            np.asarray(self.upper) == -math.inf
+        ):
             raise ParameterError("lower must not be inf and upper must not be -inf")
         shapes = {np.shape(v) for v in self._values() if np.ndim(v)}
         if len(shapes) > 1:
@@ -162,7 +164,9 @@ class ElasticNet:
         if not lengths:
             return SharedNet(*(float(v) for v in self._values()))
         if lengths != {d}:
-            raise DataError(f"the regularizer has {lengths.pop()} values per field, A has {d} columns")
+            raise DataError(
+                f"the regularizer has {lengths.pop()} values per field, A has {d} columns"
+            )
         table = np.empty((d, 4))
         for column, value in enumerate(self._values()):
             table[:, column] = value
@@ -179,7 +183,7 @@ class ElasticNet:
         return float(math.sqrt(d) * reach if np.ndim(reach) == 0 else np.linalg.norm(reach))
 
     def minimiser(self, d: int) -> np.ndarray:
-        """argmin g: zero, or the bound nearest to it."""
+        """Argmin g: zero, or the bound nearest to it."""
         return np.array(np.broadcast_to(np.clip(0.0, self.lower, self.upper), (d,)), dtype=float)
 
 

@@ -59,7 +59,9 @@ def key_of(random_state: Any) -> np.uint64:
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state >= 0:
-            return np.uint64(np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0])
+            return np.uint64(
+                np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0]
+            )
         raise ValueError(f"random_state must not be negative, got {random_state}")
     raise TypeError(
         "random_state must be None, a non-negative int, or a NumPy Generator or RandomState, "

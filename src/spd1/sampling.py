@@ -40,7 +40,7 @@ class Sampler:
         raise NotImplementedError
 
     def column_share(self, j):
-        """n / k_j: the reciprocal of the share of rows that column j is drawn with."""
+        """N / k_j: the reciprocal of the share of rows that column j is drawn with."""
         raise NotImplementedError
 
     def row_share(self, i):

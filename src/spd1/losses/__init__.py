@@ -97,7 +97,9 @@ def _check_parameters(loss: Any) -> None:
         if field not in RANGES:
             continue
         low, high, closed = RANGES[field]
-        if not isinstance(value, (int, float)) or not (low < value < high or (closed and value == low)):
+        if not isinstance(value, (int, float)) or not (
+            low < value < high or (closed and value == low)
+        ):
             sign = "<=" if closed else "<"
             above = "" if high == float("inf") else f" < {high:g}"
             raise ParameterError(

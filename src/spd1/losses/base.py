@@ -68,7 +68,7 @@ class Loss:
 
     @property
     def gamma(self) -> float:
-        """phi is (1/gamma)-smooth, phi* is gamma-strongly convex; 0 if neither."""
+        """Phi is (1/gamma)-smooth, phi* is gamma-strongly convex; 0 if neither."""
         return 0.0
 
     @property

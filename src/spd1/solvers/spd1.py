@@ -1,9 +1,27 @@
-from __future__ import annotations
-from typing import NamedTuple
-import numpy as np, math
-from ..jit import kernel, helper
+"""SPD1: Algorithm 1 of the paper."""
 
-class State(NamedTuple):
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..certificate import dual_from_margins
+from ..errors import IncompatibleError
+from ..jit import helper, kernel
+from ..sampling import make_sampler
+from .base import Method, spectral_norm
+
+CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
+SIGN_MARGIN = 3.0  # a typical margin of a fitted classifier
+CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
+
+
+class Averaged(NamedTuple):
+    """Iterates and their running sums; ``last`` is the step up to which a sum is complete."""
+
     x: np.ndarray
     y: np.ndarray
     x_sum: np.ndarray
@@ -11,54 +29,142 @@ class State(NamedTuple):
     x_last: np.ndarray
     y_last: np.ndarray
 
-class Steps(NamedTuple):
+
+class Schedule(NamedTuple):
+    """eta_t = eta f(t) and tau_t = tau f(t), t counted from ``origin``; averages from ``window``."""
+
     eta: float
     tau: float
-    schedule: int
+    kind: int
+    origin: int
+    window: int
+
 
 @helper
-def fade(schedule, t):
-    if schedule == 0:
+def fading(kind, t):
+    """f(t): 1, 1/sqrt(t + 1) (Theorem 1) or 1/(t + 4) (Theorem 2)."""
+    if kind == CONSTANT:
         return 1.0
-    if schedule == 1:
+    if kind == INVERSE_SQRT:
         return 1.0 / math.sqrt(t + 1.0)
     return 1.0 / (t + 4.0)
 
+
 @kernel
-def spd1_steps(S, b, w, state, loss, net, steps, start, count, key):
+def spd1_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
+    """Steps ``first .. first + count - 1`` of Algorithm 1; both updates use the old x_j, y_i."""
     x, y = state.x, state.y
-    for t in range(start, start + count):
-        i, j, a = S.pair(key, 2 * t)
-        f = fade(steps.schedule, t)
-        eta, tau = steps.eta * f, steps.tau * f
+    for t in range(first, first + count):
+        i, j, a = sampler.pair(key, 2 * t)
+        fade = fading(steps.kind, t - steps.origin)
+        eta, tau = steps.eta * fade, steps.tau * fade
         x_j, y_i = x[j], y[i]
-        x[j] = net.prox(x_j - eta * w[i] * a * y_i, eta * S.column_share(j), j)
-        y[i] = loss.prox_conjugate(y_i + tau * a * x_j, b[i], tau * S.row_share(i))
-        state.x_sum[j] += x_j * (t + 1 - state.x_last[j])
-        state.x_last[j] = t + 1
-        state.y_sum[i] += y_i * (t + 1 - state.y_last[i])
-        state.y_last[i] = t + 1
+        x[j] = net.prox(x_j - eta * weights[i] * a * y_i, eta * sampler.column_share(j), j)
+        y[i] = loss.prox_conjugate(y_i + tau * a * x_j, b[i], tau * sampler.row_share(i))
+        # the output averages x^0 .. x^(T-1): x_j was in force since its last change
+        now = t - steps.window + 1.0
+        state.x_sum[j] += x_j * (now - state.x_last[j])
+        state.x_last[j] = now
+        state.y_sum[i] += y_i * (now - state.y_last[i])
+        state.y_last[i] = now
 
-class VR(NamedTuple):
-    x: np.ndarray
-    y: np.ndarray
-    xs: np.ndarray
-    ys: np.ndarray
-    G: np.ndarray
-    u: np.ndarray
 
-@kernel
-def spd1_vr_steps(S, b, w, state, loss, net, eta, tau, start, count, key):
-    x, y = state.x, state.y
-    for t in range(start, start + count):
-        i, j, a = S.pair(key, 4 * t)
-        i2, a2 = S.in_column(key, 4 * t + 2, j)
-        j2, a3 = S.in_row(key, 4 * t + 3, i)
-        eta_j = eta * S.column_share(j)
-        sigma_i = tau * S.row_share(i)
-        p = x[j] - eta_j * state.G[j]
-        q = y[i] + sigma_i * state.u[i]
-        x_bar = net.prox(p - eta * w[i2] * a2 * (y[i2] - state.ys[i2]), eta_j, j)
-        y_bar = loss.prox_conjugate(q + tau * a3 * (x[j2] - state.xs[j2]), b[i], sigma_i)
-        x[j] = net.prox(p - eta * w[i] * a * (y_bar - state.ys[i]), eta_j, j)
-        y[i] = loss.prox_conjugate(q + tau * a * (x_bar - state.xs[j]), b[i], sigma_i)
+class SPD1(Method):
+    """Stochastic primal-dual method with O(1) work in each iteration."""
+
+    name = "spd1"
+    step_names = ("eta", "tau")
+
+    def prepare(self, sampling: str) -> None:
+        self.sampler = make_sampler(self.problem, sampling)
+        self.kind = CONSTANT
+        self.steps_an_epoch = (
+            self.problem.A.stored
+            if _is_nonzeros(self.sampler)
+            else (self.problem.n * self.problem.d)
+        )
+
+    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+        n, d = self.problem.n, self.problem.d
+        self.origin = self.window = self.t
+        self.state = Averaged(
+            x.copy(), y.copy(), np.zeros(d), np.zeros(n), np.zeros(d), np.zeros(n)
+        )
+
+    def restart_average(self) -> None:
+        self.window = self.t
+        for sums in self.state[2:]:
+            sums[:] = 0.0
+
+    def epoch(self) -> Iterator[None]:
+        for first, count in self.chunks(self.steps_an_epoch):
+            self._run(first, count)
+            self.t = first + count
+            self.entries_read += count * self.problem.A.stored / self.steps_an_epoch
+            self.paper_passes += count / self.steps_an_epoch
+            yield
+
+    def _run(self, first: int, count: int) -> None:
+        p = self.problem
+        steps = Schedule(self.steps["eta"], self.steps["tau"], self.kind, self.origin, self.window)
+        spd1_steps(
+            self.sampler,
+            p.b,
+            self.weights,
+            self.state,
+            p.loss,
+            p.net,
+            steps,
+            first,
+            count,
+            self.key,
+        )
+
+    def compile(self) -> None:
+        self._run(0, 0)
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        s, T = self.state, self.t - self.window
+        if T == 0:
+            return [(s.x.copy(), s.y.copy())]
+        x_mean = (s.x_sum + s.x * (T - s.x_last)) / T
+        y_mean = (s.y_sum + s.y * (T - s.y_last)) / T
+        return [(x_mean, y_mean)]
+
+    def default_steps(self) -> dict[str, float]:
+        """Theorem 1 with estimates: L from y0, D from the x that gives margins of the labels' size."""
+        p = self.problem
+        self.kind = INVERSE_SQRT
+        size = SIGN_MARGIN if p.label_kind == "sign" else max(float(np.std(p.b)), 1e-3)
+        L = max(float(np.max(np.abs(dual_from_margins(p, np.zeros(p.n))))), 1e-3)
+        D = size * math.sqrt(p.n) / spectral_norm(p)
+        R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
+        R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
+        root = math.sqrt(2.0 * p.A.stored / p.n)
+        eta, tau = root * D / (L * R), root * L * p.n / (D * R_prime)
+        return {"eta": CAUTION * eta, "tau": CAUTION * tau}
+
+    def theory_steps(self) -> dict[str, Any]:
+        """Theorem 2 if g is strongly convex and phi smooth, Theorem 1 otherwise."""
+        p = self.problem
+        missing = []
+        if not math.isfinite(p.L):
+            missing.append(f"a Lipschitz loss ({type(p.loss).__name__} has no constant L)")
+        if not math.isfinite(p.D):
+            missing.append("a bounded feasible set (give the regularizer lower and upper)")
+        if not p.uniform_weights:
+            missing.append("equal sample weights")
+        if _is_nonzeros(self.sampler):
+            missing.append("sampling='uniform'")
+        if missing:
+            raise IncompatibleError("steps='theory' of spd1 needs " + " and ".join(missing))
+        if p.mu > 0 and p.gamma > 0:
+            self.kind = INVERSE_LINEAR
+            return {"eta": 2.0 / p.mu, "tau": 2.0 * p.n * p.d / p.gamma}
+        self.kind = INVERSE_SQRT
+        root = math.sqrt(2.0 * p.d)
+        return {"eta": root * p.D / (p.L * p.R), "tau": root * p.L * p.n / (p.D * p.R_prime)}
+
+
+def _is_nonzeros(sampler: Any) -> bool:
+    return hasattr(sampler, "guide")

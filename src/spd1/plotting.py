@@ -1,0 +1,113 @@
+"""Pictures of runs. matplotlib is an extra: ``pip install spd1[plot]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = ["compare", "plot_result"]
+
+AXES = {
+    "passes": "passes over the data (entries read / stored)",
+    "paper_passes": "passes over the data (the paper's count)",
+    "seconds": "seconds",
+}
+# Distinct in colour (Okabe-Ito), in marker and in grey.
+STYLES = [
+    ("#0072B2", "o", "-"),
+    ("#D55E00", "s", "-"),
+    ("#009E73", "^", "--"),
+    ("#CC79A7", "D", "--"),
+    ("#56B4E9", "v", "-."),
+    ("#E69F00", "P", "-."),
+    ("#000000", "X", ":"),
+]
+FLOOR = 1e-16
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'spd1[plot]'") from None
+    return pyplot
+
+
+def _axis(x: str) -> str:
+    if x not in AXES:
+        raise ValueError(f"x must be one of {', '.join(AXES)}, not {x!r}")
+    return AXES[x]
+
+
+def plot_result(result: Result, ax: Any = None, x: str = "passes") -> Any:
+    """Draw the relative gap of one run, and its primal and dual values as a shaded band.
+
+    Parameters
+    ----------
+    result : Result
+    ax : matplotlib axes, optional
+    x : {"passes", "paper_passes", "seconds"}
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    label = _axis(x)
+    if ax is None:
+        ax = _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+    trace, color = result.trace, STYLES[0][0]
+    across = getattr(trace, x)
+    ax.semilogy(across, np.maximum(trace.rel_gap, FLOOR), color=color, label="relative gap")
+    ax.set(xlabel=label, ylabel="relative duality gap", title=f"{result.method}: {result.status}")
+    band = ax.twinx()
+    band.fill_between(across, trace.dual, trace.primal, color="#999999", alpha=0.25, linewidth=0)
+    band.set_ylabel("optimum lies between dual and primal (grey)")
+    ax.grid(True, which="major", alpha=0.3)
+    return ax
+
+
+def compare(
+    results: Mapping[str, Result],
+    *,
+    x: str = "passes",
+    optimum: float | None = None,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw several runs in one picture.
+
+    Parameters
+    ----------
+    results : mapping of label to Result
+    x : {"passes", "paper_passes", "seconds"}
+    optimum : float, optional
+        If given, the vertical axis is P(x) - P*; otherwise the relative duality gap.
+    title : str
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    label = _axis(x)
+    if ax is None:
+        ax = _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+    for k, (name, result) in enumerate(results.items()):
+        color, marker, line = STYLES[k % len(STYLES)]
+        trace = result.trace
+        height = trace.rel_gap if optimum is None else trace.primal - optimum
+        shown = np.isfinite(height)
+        ax.semilogy(
+            getattr(trace, x)[shown], np.maximum(height[shown], FLOOR), color=color, marker=marker,
+            linestyle=line, markevery=max(1, int(shown.sum()) // 8), markersize=4, label=name,
+        )  # fmt: skip
+    ax.set(xlabel=label, ylabel="relative duality gap" if optimum is None else "P(x) - P*")
+    ax.set_title(title)
+    ax.grid(True, which="major", alpha=0.3)
+    ax.legend(frameon=False)
+    return ax

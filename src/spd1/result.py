@@ -1,0 +1,120 @@
+"""What a run hands back: the best point, its certificate, why it stopped, and its history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .certificate import Certificate
+
+__all__ = ["Progress", "Result", "Trace"]
+
+
+class Progress(NamedTuple):
+    """One row of a trace; also what a callback receives."""
+
+    passes: float
+    paper_passes: float
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+    rel_gap: float
+
+
+class Trace:
+    """History of a run, a row an evaluation, each column a NumPy array.
+
+    Columns
+    -------
+    passes
+        Entries of A read, divided by the entries stored.
+    paper_passes
+        The paper's count: nd one-entry steps, or n row steps, or a snapshot, are one pass each.
+    seconds
+        Time in the method itself: evaluation and compilation are not counted.
+    primal
+        Objective of the iterate.
+    dual
+        Best lower bound proven so far.
+    gap, rel_gap
+        ``primal - dual``, and the same relative to ``max(|primal|, |dual|)``.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Progress] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name in Progress._fields:
+            return np.array([getattr(row, name) for row in self.rows])
+        raise AttributeError(f"Trace has no column {name!r}: choose from {Progress._fields}")
+
+    def to_frame(self) -> Any:
+        """Return the history as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("Trace.to_frame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.rows, columns=list(Progress._fields))
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The best certified point of a run.
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Solution and the feasible dual point that certifies it.
+    primal, dual, gap, rel_gap : float
+        ``gap >= P(x) - P*``; ``rel_gap = gap / max(|primal|, |dual|)``.
+    status : str
+        ``converged`` (rel_gap <= tol), ``max_passes``, ``max_seconds``, ``interrupted`` (Ctrl-C
+        or the callback) or ``diverged``.
+    passes, seconds : float
+        Passes over the data (entries read / entries stored) and seconds in the method.
+    trace : Trace
+    method : str
+    steps : dict
+        Step sizes in force at the end.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    rel_gap: float
+    status: str
+    passes: float
+    seconds: float
+    trace: Trace = field(repr=False)
+    method: str = ""
+    steps: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap asked for was reached."""
+        return self.status == "converged"
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of ``x``."""
+        return Certificate(self.primal, self.dual, self.gap, self.rel_gap, self.y)
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.method}: {self.status}, primal={self.primal:.8g}, "
+            f"rel_gap={self.rel_gap:.2g}, passes={self.passes:.1f}, seconds={self.seconds:.3g})"
+        )
+
+    def plot(self, ax: Any = None, x: str = "passes") -> Any:
+        """Draw primal, dual and relative gap against passes or seconds; returns the axes."""
+        from .plotting import plot_result
+
+        return plot_result(self, ax=ax, x=x)

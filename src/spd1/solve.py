@@ -1,0 +1,285 @@
+"""The one outer loop: clock, certificate, stopping, restarts, Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .certificate import (
+    Certificate,
+    DualPoint,
+    PrimalPoint,
+    better,
+    dual_from_margins,
+    feasible_dual,
+    lag_of,
+    pair_certificate,
+    primal_point,
+    relative,
+    zero_dual,
+)
+from .errors import DataError, ParameterError
+from .problem import Problem, check_point
+from .result import Progress, Result, Trace
+from .solvers import method_class
+
+if TYPE_CHECKING:
+    from .solvers.base import Method
+    from .steps import AutoSteps, FixedSteps
+
+__all__ = ["solve"]
+
+Callback = Callable[[Progress], Any]
+Point = tuple[np.ndarray, np.ndarray]
+Iterates = list[tuple[np.ndarray, np.ndarray | None]]
+
+
+def solve(
+    problem: Problem,
+    method: str = "spd1-vr",
+    *,
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_seconds: float | None = None,
+    steps: str | dict[str, float] = "auto",
+    sampling: str = "auto",
+    random_state: Any = 0,
+    x0: Any = None,
+    y0: Any = None,
+    callback: Callback | None = None,
+    verbose: bool = False,
+) -> Result:
+    """Minimise a problem until its certified relative duality gap is at most ``tol``.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : {"spd1-vr", "spd1", "psgd", "svrg", "saga"}
+    tol : float
+        Relative duality gap to reach. Nothing else is called converged.
+    max_passes : float
+        Limit on entries read / entries stored.
+    max_seconds : float, optional
+        Limit on the time spent, evaluation included, compilation not.
+    steps : "auto", "theory" or dict
+        "auto" watches the gap and needs no tuning. "theory" takes the step sizes of Theorem 1, 2
+        or 3, or refuses by name. A dict sets them: ``eta`` and ``tau`` for spd1 and spd1-vr,
+        ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by 1 + decay * epoch).
+    sampling : {"auto", "uniform", "nonzeros"}
+        For spd1 and spd1-vr: the paper's uniform entries, or stored entries only. "auto" takes
+        uniform for dense and nonzeros for sparse data.
+    random_state : int, None or NumPy generator
+        Same seed, same bits.
+    x0, y0 : arrays, optional
+        Starting points; default argmin g and argmin phi*.
+    callback : callable, optional
+        Called with a ``Progress`` row after each evaluation; a true return value stops the run.
+    verbose : bool
+        Show a live progress line on standard error.
+
+    Returns
+    -------
+    Result
+        The best certified point seen. Ctrl-C returns it too, with status "interrupted".
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.normal(size=(40, 10)); b = np.sign(A[:, 0])
+    >>> result = spd1.solve(spd1.Problem(A, b, "logistic", spd1.L2(0.1)))
+    >>> result.status, result.rel_gap <= 1e-6
+    ('converged', True)
+    """
+    if not isinstance(problem, Problem):
+        raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
+    _positive(tol, "tol")
+    _positive(max_passes, "max_passes")
+    if max_seconds is not None:
+        _positive(max_seconds, "max_seconds")
+    kind = method_class(method)
+    kind.refuse(problem)
+
+    from .rng import key_of
+    from .steps import make_steps
+
+    x, y = starting_point(problem, x0, y0)
+    worker = kind(problem, sampling, key_of(random_state))
+    control = make_steps(worker, steps)
+    run = Run(problem, worker, control, tol, max_passes, max_seconds)
+    return run.go(x, y, callback, verbose)
+
+
+def _positive(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
+        raise ParameterError(f"{name} must be a positive number, got {value!r}")
+
+
+def starting_point(problem: Problem, x0: Any, y0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Default x0 = argmin g, y0_i = argmin phi_i* = phi_i'(0); given points must be feasible."""
+    from .evaluation import replace_infeasible
+
+    minimiser = problem.reg.minimiser(problem.d)
+    flat = dual_from_margins(problem, np.zeros(problem.n))
+    x, y = minimiser, flat
+    r, k = problem.stored_counts
+    if x0 is not None:
+        x = check_point(x0, problem.d, "x0").copy()
+        if not np.all(np.isfinite(x)):
+            raise DataError("x0 has infinite values")
+        if np.any(x < problem.reg.lower) or np.any(x > problem.reg.upper):
+            raise DataError("x0 is outside the feasible set")
+        x[k == 0] = minimiser[k == 0]  # empty columns are solved in closed form
+    if y0 is not None:
+        y = check_point(y0, problem.n, "y0").copy()
+        if replace_infeasible(y.copy(), y, problem.b, problem.loss):
+            raise DataError(f"y0 is outside the domain of the conjugate of {problem.loss}")
+        y[r == 0] = flat[r == 0]  # and so are empty rows
+    return x, y
+
+
+class Run:
+    """State of one call of ``solve``."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        control: FixedSteps | AutoSteps,
+        tol: float,
+        max_passes: float,
+        max_seconds: float | None,
+    ) -> None:
+        self.problem, self.method, self.control = problem, method, control
+        self.tol, self.max_passes = tol, max_passes
+        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.trace = Trace()
+        self.seconds = 0.0
+        self.best: tuple[PrimalPoint, DualPoint] | None = None
+
+    def go(self, x: np.ndarray, y: np.ndarray, callback: Callback | None, verbose: bool) -> Result:
+        self.method.begin(x, y)
+        self.method.compile()
+        self.evaluate([(x, y)])
+        self.started = time.perf_counter()
+        line = ProgressLine(self.method.name, self.tol) if verbose else None
+        status = ""
+        try:
+            while not status:
+                if line:
+                    line.show(self.trace.rows[-1], self.certificate().rel_gap)
+                status = self.limits(callback) or self.advance()
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            if line:
+                line.close()
+        return self.result(status)
+
+    def limits(self, callback: Callback | None) -> str:
+        """Why to stop now, or ''."""
+        if self.certificate().rel_gap <= self.tol:
+            return "converged"
+        if callback is not None and callback(self.trace.rows[-1]):
+            return "interrupted"
+        if self.passes() >= self.max_passes:
+            return "max_passes"
+        if time.perf_counter() - self.started >= self.max_seconds:
+            return "max_seconds"
+        return ""
+
+    def advance(self) -> str:
+        """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
+        deadline = self.started + self.max_seconds
+        clock = time.perf_counter()
+        for _ in self.method.epoch():
+            if time.perf_counter() >= deadline:
+                break
+        self.seconds += time.perf_counter() - clock
+        gap, point, lag = self.evaluate(self.method.iterates())
+        return "" if self.control.after_epoch(gap, point, lag) else "diverged"
+
+    def passes(self) -> float:
+        return self.method.entries_read / max(self.problem.A.stored, 1)
+
+    def evaluate(self, iterates: Iterates) -> tuple[float, Point, float]:
+        """Certify the iterates, keep the best primal and dual points, add a row to the trace.
+
+        Any feasible y proves its bound for every x, so the best of each is kept on its own.
+        Returns the gap of the best iterate, the iterate, and how far its y lags behind its x.
+        """
+        problem = self.problem
+        found: list[tuple[PrimalPoint, np.ndarray | None, float]] = []
+        for x, y in iterates:
+            if not np.all(np.isfinite(x)) or (y is not None and not np.all(np.isfinite(y))):
+                continue
+            point, lag = primal_point(problem, x), 1.0
+            self.offer(point, feasible_dual(problem, dual_from_margins(problem, point.u)))
+            if y is not None:
+                dual = feasible_dual(problem, y)
+                self.offer(point, dual)
+                lag = lag_of(problem, point, dual)
+            found.append((point, y, lag))
+        primal, gap, dual_value = math.inf, math.inf, self.best[1].value if self.best else -math.inf
+        where: Point = (iterates[0][0], np.zeros(problem.n))
+        lag = 1.0
+        if found and self.best:
+            point, y, lag = min(found, key=lambda one: one[0].value)
+            primal, gap = point.value, pair_certificate(problem, point, self.best[1]).gap
+            where = (point.x, np.zeros(problem.n) if y is None else y)
+        self.trace.rows.append(
+            Progress(
+                self.passes(), self.method.paper_passes, self.seconds, primal, dual_value, gap,
+                relative(gap, primal, dual_value),
+            )
+        )  # fmt: skip
+        return gap, where, lag
+
+    def offer(self, point: PrimalPoint, dual: DualPoint) -> None:
+        """Keep the point and the bound if they are the best so far."""
+        if self.best is None:
+            self.best = (point, better(self.problem, zero_dual(self.problem), dual))
+        else:
+            x_best = point if point.value < self.best[0].value else self.best[0]
+            self.best = (x_best, better(self.problem, self.best[1], dual))
+
+    def certificate(self) -> Certificate:
+        assert self.best is not None  # evaluate() has run
+        return pair_certificate(self.problem, *self.best)
+
+    def result(self, status: str) -> Result:
+        c = self.certificate()
+        if c.rel_gap <= self.tol:
+            status = "converged"
+        assert self.best is not None
+        return Result(
+            self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.passes(),
+            self.seconds, self.trace, self.method.name, dict(self.method.steps),
+        )  # fmt: skip
+
+
+class ProgressLine:
+    """A live line on standard error: pass, primal, dual, relative gap, seconds."""
+
+    def __init__(self, name: str, tol: float) -> None:
+        import sys
+
+        self.out, self.name, self.tol = sys.stderr, name, tol
+        self.live = self.out.isatty()
+
+    def show(self, row: Progress, rel_gap: float) -> None:
+        text = (
+            f"{self.name:8s} pass {row.passes:7.1f}  primal {row.primal:.8g}  dual {row.dual:.8g}  "
+            f"gap {rel_gap:.1e} (goal {self.tol:.0e})  {row.seconds:.2f} s"
+        )
+        self.out.write(f"\r{text:<100s}" if self.live else f"{text}\n")
+        self.out.flush()
+
+    def close(self) -> None:
+        if self.live:
+            self.out.write("\n")
+            self.out.flush()

@@ -1,0 +1,127 @@
+"""The contract between a method and the one outer loop."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..errors import IncompatibleError
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+#: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
+CHUNK = 2_000_000
+
+
+class Method(ABC):
+    """One algorithm: its state, its steps and its kernel.
+
+    The outer loop in ``solve.py`` owns the clock, the certificate, stopping and restarts; a
+    method only knows how to run one epoch from where it stands.
+
+    Attributes
+    ----------
+    steps : dict
+        Step sizes in force; the keys are ``step_names``.
+    entries_read : float
+        Entries of A read so far; divided by the stored entries this is the honest pass count.
+    paper_passes : float
+        The paper's own count: an inner step is 1/(nd) or 1/n of a pass, a snapshot one pass.
+    """
+
+    name: ClassVar[str]
+    step_names: ClassVar[tuple[str, ...]]
+    needs_smooth_loss: ClassVar[bool] = False
+
+    def __init__(self, problem: Problem, sampling: str, key: np.uint64) -> None:
+        self.refuse(problem)
+        self.problem = problem
+        self.key = key
+        self.weights = problem.c * problem.n  # n c_i: 1 without sample weights
+        self.steps: dict[str, float] = {}
+        self.t = 0  # inner steps so far: the counter of the random draws
+        self.entries_read = 0.0
+        self.paper_passes = 0.0
+        self.prepare(sampling)
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        """Refuse a problem by name before any work starts."""
+        if cls.needs_smooth_loss and not problem.gamma > 0:
+            raise IncompatibleError(
+                f"{cls.name} needs a smooth loss and {type(problem.loss).__name__} is not: use "
+                "method 'spd1-vr', 'spd1' or 'psgd', or a smoothed loss such as SmoothedHinge"
+            )
+
+    def prepare(self, sampling: str) -> None:
+        """Allocate what does not depend on the starting point."""
+        del sampling
+
+    @abstractmethod
+    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Put the method at a point, at the start or after a restart; copies its arguments."""
+
+    @abstractmethod
+    def epoch(self) -> Iterator[None]:
+        """Run about one pass over the data, yielding now and then."""
+
+    @abstractmethod
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        """Points worth certifying, the method's output first; y is None if it has no dual."""
+
+    @abstractmethod
+    def default_steps(self) -> dict[str, float]:
+        """Where automatic steps start."""
+
+    @abstractmethod
+    def theory_steps(self) -> dict[str, Any]:
+        """Step sizes of the theorem that covers the problem, or a refusal by name."""
+
+    @abstractmethod
+    def compile(self) -> None:
+        """Call the kernels with nothing to do, so that the clock never sees a compilation."""
+
+    def restart_average(self) -> None:
+        """Forget the averages kept so far, if any."""
+
+    def chunks(self, count: int, chunk: int = CHUNK) -> Iterator[tuple[int, int]]:
+        """Split ``count`` inner steps into (first, how many); ``self.t`` follows the caller."""
+        end = self.t + count
+        for first in range(self.t, end, chunk):
+            yield first, min(chunk, end - first)
+
+
+def saddle_steps(problem: Problem, turn: float = 3.0) -> dict[str, float]:
+    """Where automatic primal and dual steps start.
+
+    In one pass the pair (x, y) turns about the saddle point by sqrt(eta tau) |A| radians; about
+    ``turn`` was best over dense and sparse, well and badly scaled data. The balance eta/tau gives
+    primal and dual the same contraction n eta mu = tau gamma where both are strongly convex.
+    """
+    norm = spectral_norm(problem)
+    product = (turn / norm) ** 2
+    r, k = problem.stored_counts
+    rows = problem.row_norms_squared / np.maximum(r, 1)
+    columns = problem.column_norms_squared / np.maximum(k, 1)
+    balance = 1.0 / max(float(rows.max()), float(columns.max()), 1e-300)
+    return {"eta": math.sqrt(product * balance), "tau": math.sqrt(product / balance)}
+
+
+def spectral_norm(problem: Problem, rounds: int = 6) -> float:
+    """Estimate |A| by power iteration: a few passes, a few per cent too small."""
+    from ..products import adjoint, margins
+
+    x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
+    x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # and not orthogonal to it otherwise
+    norm = 0.0
+    for _ in range(rounds):
+        x /= max(float(np.linalg.norm(x)), 1e-300)
+        u = margins(problem.A, x)
+        norm = float(np.linalg.norm(u))
+        x = adjoint(problem.A, u)
+    return max(norm, 1e-150)

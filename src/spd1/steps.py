@@ -1,0 +1,179 @@
+"""Step sizes: fixed (by hand or by theorem), or found by watching the gap."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ParameterError
+
+if TYPE_CHECKING:
+    from .solvers.base import Method
+
+__all__ = ["AutoSteps", "FixedSteps", "make_steps"]
+
+Point = tuple["np.ndarray", "np.ndarray"]
+
+FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
+WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
+FAR_WORSE = 100.0  # the same for spd1, whose first epochs are wild
+MOST_TILT = 32.0  # noise must not drive the balance away
+LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
+
+
+def make_steps(method: Method, steps: Any) -> FixedSteps | AutoSteps:
+    """Read the ``steps`` argument of ``solve``."""
+    if isinstance(steps, str):
+        if steps == "auto":
+            return FadingSteps(method) if method.name == "spd1" else AutoSteps(method)
+        if steps == "theory":
+            return FixedSteps(method, method.theory_steps())
+        raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory' or a dict")
+    if not isinstance(steps, dict):
+        raise ParameterError(
+            f"steps must be 'auto', 'theory' or a dict, not {type(steps).__name__}"
+        )
+    return FixedSteps(method, _by_hand(method, steps))
+
+
+def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
+    allowed = method.step_names + (("decay",) if method.name in FADING_METHODS else ())
+    unknown, missing = set(steps) - set(allowed), set(method.step_names) - set(steps)
+    if unknown or missing:
+        raise ParameterError(
+            f"steps of {method.name} take {', '.join(allowed)}"
+            + (f"; unknown: {', '.join(sorted(map(str, unknown)))}" if unknown else "")
+            + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
+        )
+    for name, value in steps.items():
+        number = isinstance(value, (int, float)) and math.isfinite(value)
+        if not number or value < 0 or (value == 0 and name != "decay"):
+            raise ParameterError(f"step {name} must be a positive number, got {value!r}")
+    return {name: float(value) for name, value in steps.items()}
+
+
+class FixedSteps:
+    """Steps set by hand or by a theorem. ``decay`` divides them by 1 + decay * epoch."""
+
+    def __init__(self, method: Method, steps: dict[str, float]) -> None:
+        self.method = method
+        self.decay = steps.pop("decay", 0.0)
+        self.steps = steps
+        self.epochs = 0
+        method.steps = dict(steps)
+
+    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
+        """Set the steps of the next epoch; False means that the run has diverged."""
+        del point, lag
+        self.epochs += 1
+        fade = 1.0 + self.decay * self.epochs
+        self.method.steps = {name: value / fade for name, value in self.steps.items()}
+        return math.isfinite(gap)
+
+
+class AutoSteps:
+    """Steps for the variance-reduced methods: a search over powers of two while they work.
+
+    Every epoch is judged by how much it shrinks the certified gap. Larger and smaller steps are
+    tried in turn and kept where they do better; an epoch that makes the gap grow sends the run
+    back to the best certified point, with smaller steps if it was no trial. Trials that shrink
+    the gap are progress all the same, so the search costs little.
+
+    The balance of primal and dual steps is read off the certificate: its row terms vanish when y
+    has caught up with x, its column terms when x has caught up with y.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.base = method.default_steps()
+        self.home = 0  # steps in force are base * 2**home
+        self.trial: int | None = None
+        self.tilt = 1.0  # eta / tilt and tau * tilt
+        self.move = 1  # next neighbour to try: larger or smaller
+        self.rate = 0.0  # log gap reduction an epoch at home, smoothed
+        self.epochs = 0
+        self.previous = math.inf
+        self.best = math.inf
+        self.anchor: Point | None = None
+        self._apply()
+
+    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
+        """Judge the epoch, choose the steps of the next one, go back if it failed."""
+        self.epochs += 1
+        if gap < self.best or self.anchor is None:
+            self.best, self.anchor = gap, point
+        if gap <= WORSE * self.best:
+            self._judge(
+                math.log(self.previous / gap) if 0.0 < gap < self.previous < math.inf else 0.0
+            )
+            self.previous = gap
+        else:
+            self._retreat(gap)
+        self._balance(lag)
+        self._apply()
+        return True
+
+    def _judge(self, rate: float) -> None:
+        """Keep a trial that beat home; then decide whether the next epoch tries a neighbour."""
+        if self.trial is None:
+            self.rate = 0.5 * (self.rate + rate)
+        elif rate > self.rate:
+            self.home, self.rate = self.trial, rate
+        else:
+            self.move = -self.move
+        self.trial = self.home + self.move if self.epochs % 2 else None
+
+    def _retreat(self, gap: float) -> None:
+        """Back to the best certified point; a failed trial is dropped, a failed home halved."""
+        if self.trial is None or not gap < math.inf:
+            self.home -= 1 if gap < math.inf else 2
+            self.rate = 0.0
+        self.trial, self.move = None, -1
+        self.previous = self.best
+        if self.anchor is not None:
+            self.method.begin(*self.anchor)
+
+    def _balance(self, lag: float) -> None:
+        """Tilt the steps towards the variable that lags; ``lag`` is row terms over column terms."""
+        if len(self.base) == 2 and not 1.0 / LAG <= lag <= LAG:
+            wanted = self.tilt * min(max(lag**0.25, 0.5), 2.0)
+            self.tilt = min(max(wanted, 1.0 / MOST_TILT), MOST_TILT)
+
+    def _apply(self) -> None:
+        power = self.home if self.trial is None else self.trial
+        steps = {name: value * 2.0**power for name, value in self.base.items()}
+        if len(steps) == 2:
+            steps["eta"] /= self.tilt
+            steps["tau"] *= self.tilt
+        self.method.steps = steps
+
+
+class FadingSteps:
+    """Steps of spd1: Theorem 1's 1/sqrt(t) with estimates for its constants.
+
+    The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy
+    beginning and still covers at least half of the run. If the gap explodes, the run goes back to
+    the best certified point with half the steps.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.method.steps = method.default_steps()
+        self.epochs = 0
+        self.best = math.inf
+        self.anchor: Point | None = None
+
+    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
+        """Go back if the gap exploded; forget the older half of the average now and then."""
+        del lag
+        self.epochs += 1
+        if gap < self.best or self.anchor is None:
+            self.best, self.anchor = gap, point
+        if not gap <= FAR_WORSE * self.best:
+            self.method.steps = {name: 0.5 * value for name, value in self.method.steps.items()}
+            self.method.begin(*self.anchor)
+        elif self.epochs & (self.epochs - 1) == 0:
+            self.method.restart_average()
+        return True
