@@ -10,11 +10,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import oracle
 import pytest
-from oracle import LOSSES, D, N
 
+import oracle
 import spd1
+from oracle import LOSSES, D, N
 from spd1 import L1, L2, Box, Problem, certify
 from spd1.certificate import feasible_dual
 from spd1.errors import IncompatibleError

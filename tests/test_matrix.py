@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracle import LAYOUTS
 
+from oracle import LAYOUTS
 from spd1 import L2, Problem, certify
 from spd1.errors import DataError
 from spd1.jit import helper
@@ -223,6 +223,7 @@ def test_every_access_agrees_with_the_array(layout, values):
     n, d = values.shape
     assert (A.rows(), A.columns()) == (n, d)
     assert A.is_dense() == isinstance(A, Dense)
+    assert A.row_major == (layout != "dense_f" and not isinstance(A, CSC))  # memory order
     by_lines = values.T if isinstance(A, CSC) else values
     for function in (read, read.py_func):
         entries, lines = np.empty((n, d)), np.zeros(by_lines.shape)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import oracle
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from oracle import LAYOUTS, LOSSES
 
+import oracle
+from oracle import LAYOUTS, LOSSES
 from spd1 import L2, Box, ElasticNet, Problem, certify
 from spd1.errors import DataError, ParameterError
 from spd1.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, as_loss
@@ -35,7 +35,7 @@ def test_poisson_needs_counts():
 
 
 @pytest.mark.parametrize(
-    "b, cause",
+    ("b", "cause"),
     [
         ([1.0, math.nan, 0.0], "b has NaN"),
         ([1.0, math.inf, 0.0], "b has NaN or infinite"),
@@ -54,7 +54,7 @@ def test_unusable_labels_are_refused_by_cause(b, cause):
 
 
 @pytest.mark.parametrize(
-    "weights, cause",
+    ("weights", "cause"),
     [
         ([1.0, -1.0, 1.0], "negative value"),
         ([0.0, 0.0, 0.0], "zero everywhere"),
@@ -72,7 +72,7 @@ def test_unusable_weights_are_refused_by_cause(weights, cause):
 
 
 @pytest.mark.parametrize(
-    "point, cause",
+    ("point", "cause"),
     [([1.0, 2.0], "shape"), ([1.0, math.nan, 0.0], "NaN"), (["a"] * 3, "numbers only"),
      (None, "numbers only"), (np.ones((3, 1)), "shape")],
 )  # fmt: skip
@@ -90,7 +90,7 @@ def test_unusable_points_are_refused_by_name(point, cause):
 
 
 @pytest.mark.parametrize(
-    "loss, name",
+    ("loss", "name"),
     [("no such loss", "no such loss"), (Huber(0.0), "delta"), (Huber(math.nan), "delta"),
      (Huber(math.inf), "delta"), (Quantile(1.0), "q"), (Quantile(0.0), "q"),
      (EpsilonInsensitive(-0.1), "eps"), (SmoothedHinge("1"), "s"), (3.0, "float")],
@@ -101,7 +101,7 @@ def test_meaningless_losses_are_refused_by_name(loss, name):
 
 
 @pytest.mark.parametrize(
-    "loss, expected",
+    ("loss", "expected"),
     [("quantile", Quantile(0.5)), ("Squared-Hinge", LOSSES["squared_hinge"]()),
      (Huber, Huber(1.35)), (Huber(2), Huber(2.0)), (EpsilonInsensitive(0), EpsilonInsensitive(0.0)),
      (Huber(np.int64(2)), Huber(2.0)), (Huber(np.float32(0.5)), Huber(0.5))],
@@ -186,12 +186,12 @@ def test_constants_are_those_of_the_paper(layout):
     n, d = A.shape
     row, column = np.linalg.norm(A, axis=1).max(), np.linalg.norm(A, axis=0).max()
     assert (problem.n, problem.d) == (n, d)
-    assert problem.R == pytest.approx(row, rel=1e-14)
+    assert pytest.approx(row, rel=1e-14) == problem.R
     assert problem.R_prime == pytest.approx(column, rel=1e-14)
     assert (problem.L, problem.gamma, problem.mu) == (1.0, 4.0, 0.1)
     assert problem.kappa == pytest.approx(row**2 / (0.1 * 4.0), rel=1e-14)
     assert problem.kappa_prime == pytest.approx(d * column**2 / (n * 0.1 * 4.0), rel=1e-14)
-    assert problem.D == math.inf
+    assert math.inf == problem.D
     np.testing.assert_allclose(problem.row_norms_squared, (A**2).sum(axis=1), rtol=1e-14)
     np.testing.assert_allclose(problem.column_norms_squared, (A**2).sum(axis=0), rtol=1e-14)
 
@@ -199,7 +199,26 @@ def test_constants_are_those_of_the_paper(layout):
 def test_constants_without_smoothness_strong_convexity_or_bounds():
     assert Problem(EYE, SIGNS, "hinge", L2(0.1)).kappa == math.inf  # gamma = 0
     assert Problem(EYE, SIGNS, "logistic", Box(-1, 1)).kappa_prime == math.inf  # mu = 0
-    assert Problem(EYE, SIGNS, "logistic", Box(-2.0, 1.0)).D == pytest.approx(2.0 * math.sqrt(3))
+    assert pytest.approx(2.0 * math.sqrt(3)) == Problem(EYE, SIGNS, "logistic", Box(-2.0, 1.0)).D
+
+
+def test_constants_of_the_losses_match_the_table():
+    table = {
+        "logistic": (1.0, 4.0, "sign"),
+        "hinge": (1.0, 0.0, "sign"),
+        "squared_hinge": (math.inf, 0.5, "sign"),
+        "smoothed_hinge": (1.0, 1.0, "sign"),
+        "squared": (math.inf, 1.0, "real"),
+        "huber": (1.35, 1.0, "real"),
+        "absolute": (1.0, 0.0, "real"),
+        "quantile": (0.5, 0.0, "real"),
+        "epsilon_insensitive": (1.0, 0.0, "real"),
+        "squared_epsilon_insensitive": (math.inf, 0.5, "real"),
+        "poisson": (math.inf, 0.0, "count"),
+    }
+    for name, cls in LOSSES.items():
+        problem = Problem(EYE, SIGNS if cls().label_kind == "sign" else [0, 1, 2], name)
+        assert (problem.L, problem.gamma, cls().label_kind) == table[name]
 
 
 def test_companions_are_made_once():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracle
 from spd1 import L1, L2, Box, ElasticNet
 from spd1.errors import DataError, ParameterError
 from spd1.jit import helper
@@ -70,7 +70,8 @@ def test_conjugate_is_the_supremum(reg, v):
     assert np.max(v * grid - oracle.g(reg, grid)) <= found + 1e-12
     if math.isinf(found):
         ray = math.copysign(1e9, v)
-        assert v * ray - value(reg, ray) > 1e-3 * abs(v) - 1e-12 and math.isinf(t)
+        assert v * ray - value(reg, ray) > 1e-3 * abs(v) - 1e-12
+        assert math.isinf(t)
         assert oracle.g_star(reg, np.array([v]))[0] == math.inf
     else:
         assert v * t - value(reg, t) == pytest.approx(found, abs=1e-12)
@@ -132,7 +133,8 @@ def test_shared_and_per_feature_forms_agree_compiled_or_not(reg):
     shared = reg.bind(len(points))
     vector = ElasticNet(np.full(len(points), reg.l1), reg.l2, reg.lower, reg.upper)
     feature = vector.bind(len(points))
-    assert isinstance(shared, SharedNet) and isinstance(feature, FeatureNet)
+    assert isinstance(shared, SharedNet)
+    assert isinstance(feature, FeatureNet)
     expected = by_python(shared, points)
     np.testing.assert_array_equal(by_python(feature, points), expected)
     for net in (shared, feature):
@@ -155,7 +157,8 @@ def test_each_feature_reads_its_own_numbers():
 def test_minimiser_mu_and_radius(reg):
     d = 3
     x = reg.minimiser(d)
-    assert x.shape == (d,) and x.dtype == float
+    assert x.shape == (d,)
+    assert x.dtype == float
     corner = np.array([max(abs(reg.lower), abs(reg.upper))] * d)
     assert reg.radius(d) == pytest.approx(np.linalg.norm(corner))
     grid = feasible_grid(reg)
@@ -175,7 +178,7 @@ def test_mu_radius_and_minimiser_per_feature():
 
 
 @pytest.mark.parametrize(
-    "build, word",
+    ("build", "word"),
     [
         (lambda: L1(-1.0), "l1"),
         (lambda: L2(-1e-300), "l2"),
@@ -216,11 +219,13 @@ def test_what_is_no_regularizer_is_refused(reg):
 
 def test_no_regularizer_is_the_zero_member():
     reg = as_regularizer(None)
-    assert reg.mu == 0.0 and reg.radius(2) == math.inf and reg.bind(1).g(1e6, 0) == 0.0
+    assert reg.mu == 0.0
+    assert reg.radius(2) == math.inf
+    assert reg.bind(1).g(1e6, 0) == 0.0
 
 
 @pytest.mark.parametrize(
-    "reg, text",
+    ("reg", "text"),
     [
         (ElasticNet(), "ElasticNet()"),
         (L1(0.5), "ElasticNet(l1=0.5)"),

@@ -84,8 +84,8 @@ def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
         Any point, from any solver.
     problem : Problem
     y : array of shape (n,), optional
-        A dual point to prove it with. Without it, or where it is infeasible, phi'(a_i'x) is used;
-        if both are at hand the better one counts.
+        A dual point to prove it with, clipped to the domain of phi* where it is outside. Without
+        it phi'(a_i'x) is used; the best bound between the two, and zero, counts.
 
     Returns
     -------
@@ -310,17 +310,12 @@ def _mend(
 
 def _columns(problem: Problem, free: np.ndarray) -> np.ndarray:
     """Copy the unpenalised columns."""
-    from .matrix import CSR, Dense
+    from .matrix import Dense, as_scipy
 
     A = problem.A
     if isinstance(A, Dense):
         return np.asarray(A.values[:, free], dtype=float)
-    import scipy.sparse as sp
-
-    kind = sp.csr_array if isinstance(A, CSR) else sp.csc_array
-    signed = f"i{A.indices.itemsize}", f"i{A.indptr.itemsize}"
-    M = kind((A.data, A.indices.view(signed[0]), A.indptr.view(signed[1])), shape=A.shape)
-    return np.asarray(M[:, free].toarray(), dtype=float)
+    return np.asarray(as_scipy(A)[:, free].toarray(), dtype=float)
 
 
 def _refuse_without_zero(problem: Problem) -> None:

@@ -64,11 +64,14 @@ def dual_guess(u, b, loss, y):
 
 @kernel
 def replace_infeasible(y, guess, b, loss):
-    """Put guess_i where phi*(y_i) is infinite; say how many were replaced."""
+    """Where phi*(y_i) is infinite, clip y_i to the domain, or take guess_i; return how often."""
     count = 0
     for i in range(len(y)):
         if not math.isfinite(loss.conjugate(y[i], b[i])):
-            y[i] = guess[i]
+            low, high = loss.domain(b[i])
+            y[i] = min(max(y[i], low), high)
+            if not math.isfinite(loss.conjugate(y[i], b[i])):
+                y[i] = guess[i]
             count += 1
     return count
 

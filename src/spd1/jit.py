@@ -81,7 +81,8 @@ def _with_a_field(cls: Any) -> Any:
     """Numba can't pass an empty tuple to a method: rebuild the class with one hidden field."""
     from collections import namedtuple
 
-    twin: Any = namedtuple(cls.__name__, ["unit"], defaults=[1.0], module=cls.__module__)
+    build: Any = namedtuple
+    twin = build(cls.__name__, ["unit"], defaults=[1.0], module=cls.__module__)
     for name, value in vars(cls).items():
         if name not in vars(twin) or name == "__doc__":
             setattr(twin, name, value)
@@ -115,9 +116,9 @@ def _load_numba() -> Any:
 
 
 def _install_overloads() -> None:
-    from numba import types
-    from numba.extending import overload_method
+    from numba import extending, types
 
+    overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
         overload_method(types.BaseNamedTuple, name, strict=False, inline=_inline[name])(
@@ -159,7 +160,7 @@ def _package_cache(function: Callable[..., Any]) -> Any:
     """
     from numba.core.caching import FunctionCache
 
-    class PackageCache(FunctionCache):  # type: ignore[misc]
+    class PackageCache(FunctionCache):
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             foreign = _foreign_class(sig)
             found = None if foreign else super().load_overload(sig, target_context)

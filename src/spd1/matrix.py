@@ -17,6 +17,8 @@ from .jit import compiled
 
 __all__ = ["CSC", "CSR", "Dense", "as_matrix", "row_access"]
 
+Compressed = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]
+
 EXACT_INTEGER = 2**53  # integers up to this are exact in float64
 
 
@@ -221,20 +223,25 @@ def row_access(A: Dense | CSR | CSC) -> Dense | CSR:
     """Return data whose lines are rows; CSC is converted, once, into a CSR companion."""
     if not isinstance(A, CSC):
         return A
-    return _companion(A, sp.csc_array, "tocsr", CSR)
+    return CSR(*_companion(A, "tocsr"))
 
 
 def column_access(A: Dense | CSR | CSC) -> Dense | CSC:
     """Return data whose lines can be read by column; CSR is converted into a CSC companion."""
     if not isinstance(A, CSR):
         return A
-    return _companion(A, sp.csr_array, "tocsc", CSC)
+    return CSC(*_companion(A, "tocsc"))
 
 
-def _companion(A: Any, kind: Any, conversion: str, target: Any) -> Any:
-    signed = np.dtype(f"i{A.indices.itemsize}")
-    M = kind((A.data, A.indices.view(signed), A.indptr.view(signed)), shape=A.shape)
-    return _compressed(getattr(M, conversion)(), target)
+def as_scipy(A: CSR | CSC) -> Any:
+    """View the data as a SciPy sparse array again."""
+    kind = sp.csr_array if isinstance(A, CSR) else sp.csc_array
+    signed = (A.indices.view(f"i{A.indices.itemsize}"), A.indptr.view(f"i{A.indptr.itemsize}"))
+    return kind((A.data, *signed), shape=A.shape)
+
+
+def _companion(A: CSR | CSC, conversion: str) -> Compressed:
+    return _compressed(getattr(as_scipy(A), conversion)())
 
 
 def _dense(X: Any) -> Dense:
@@ -264,8 +271,8 @@ def _sparse(X: Any) -> CSR | CSC:
         M = kind((data, M.indices, M.indptr), shape=M.shape, copy=True)
         M.sum_duplicates()
         data = M.data
-    target = CSR if M.format == "csr" else CSC
-    return _compressed(kind((data, M.indices, M.indptr), shape=M.shape, copy=False), target)
+    parts = _compressed(kind((data, M.indices, M.indptr), shape=M.shape, copy=False))
+    return CSR(*parts) if M.format == "csr" else CSC(*parts)
 
 
 def _check_indices(M: Any) -> None:
@@ -282,14 +289,15 @@ def _check_indices(M: Any) -> None:
         raise DataError(f"A has an index outside 0 .. {minor - 1}")
 
 
-def _compressed(M: Any, target: Any) -> Any:
+def _compressed(M: Any) -> Compressed:
+    """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
     stored = int(M.indptr[-1])
     width = np.dtype("u8") if M.indices.dtype.itemsize == 8 else np.dtype("u4")
     indices = np.ascontiguousarray(M.indices[:stored]).view(width)
     indptr = np.ascontiguousarray(M.indptr).view(np.dtype(f"u{M.indptr.dtype.itemsize}"))
     data = np.ascontiguousarray(M.data[:stored])
     shape = (int(M.shape[0]), int(M.shape[1]))
-    return target(_frozen(data), _frozen(indices), _frozen(indptr), shape)
+    return _frozen(data), _frozen(indices), _frozen(indptr), shape
 
 
 def _real(values: np.ndarray, name: str) -> np.ndarray:
@@ -330,9 +338,9 @@ def _refuse_non_finite(A: Dense | CSR | CSC) -> None:
         if np.isfinite(values.sum(dtype=values.dtype)):
             return
     if not isinstance(A, Dense):
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise DataError(f"A has a non-finite stored value ({values[bad[0]]})")
+        stored = np.flatnonzero(~np.isfinite(values))
+        if len(stored):
+            raise DataError(f"A has a non-finite stored value ({values[stored[0]]})")
         return
     block = max(1, 2**20 // values.shape[1])
     for start in range(0, len(values), block):

@@ -51,7 +51,7 @@ class Regularizer:
         return l1 * abs(t) + 0.5 * l2 * t * t
 
     def g_argmax(self, v, j):
-        """The t that attains g_j*(v) = sup_t { v t - g_j(t) }; infinite where nothing attains it."""
+        """The t that attains g_j*(v) = sup_t { v t - g_j(t) }; infinite where none does."""
         l1, l2, lower, upper = self.numbers(j)
         z = max(v - l1, 0.0) + min(v + l1, 0.0)
         if l2 > 0.0:
@@ -62,7 +62,7 @@ class Regularizer:
 
     def g_conjugate(self, v, j):
         """g_j*(v) = sup_t { v t - g_j(t) }."""
-        l1, l2, lower, upper = self.numbers(j)
+        l1, l2, _, _ = self.numbers(j)
         t = self.g_argmax(v, j)
         if math.isinf(t):
             return math.inf

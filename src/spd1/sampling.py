@@ -122,9 +122,9 @@ def choose_sampling(problem: Problem, sampling: str) -> str:
 
 def make_sampler(problem: Problem, sampling: str) -> Uniform | Nonzeros:
     """Build the compiled sampler. In dense data every entry is stored: both kinds are uniform."""
-    if choose_sampling(problem, sampling) == "uniform" or isinstance(problem.A, Dense):
-        return Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
     rows = problem.by_rows
+    if choose_sampling(problem, sampling) == "uniform" or isinstance(rows, Dense):
+        return Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
     if rows.stored == 0:
         raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
     r, k = problem.stored_counts

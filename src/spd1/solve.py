@@ -26,15 +26,15 @@ from .errors import DataError, ParameterError
 from .problem import Problem, check_point
 from .result import Progress, Result, Trace
 from .solvers import method_class
+from .steps import Seen, make_steps
 
 if TYPE_CHECKING:
     from .solvers.base import Method
-    from .steps import AutoSteps, FixedSteps
+    from .steps import Control
 
 __all__ = ["solve"]
 
 Callback = Callable[[Progress], Any]
-Point = tuple[np.ndarray, np.ndarray]
 Iterates = list[tuple[np.ndarray, np.ndarray | None]]
 
 
@@ -105,7 +105,6 @@ def solve(
     kind.refuse(problem)
 
     from .rng import key_of
-    from .steps import make_steps
 
     x, y = starting_point(problem, x0, y0)
     worker = kind(problem, sampling, key_of(random_state))
@@ -149,7 +148,7 @@ class Run:
         self,
         problem: Problem,
         method: Method,
-        control: FixedSteps | AutoSteps,
+        control: Control,
         tol: float,
         max_passes: float,
         max_seconds: float | None,
@@ -200,44 +199,53 @@ class Run:
             if time.perf_counter() >= deadline:
                 break
         self.seconds += time.perf_counter() - clock
-        gap, point, lag = self.evaluate(self.method.iterates())
-        return "" if self.control.after_epoch(gap, point, lag) else "diverged"
+        seen = self.evaluate(self.method.iterates())
+        return "" if self.control.after_epoch(seen) else "diverged"
 
     def passes(self) -> float:
         return self.method.entries_read / max(self.problem.A.stored, 1)
 
-    def evaluate(self, iterates: Iterates) -> tuple[float, Point, float]:
+    def evaluate(self, iterates: Iterates) -> Seen:
         """Certify the iterates, keep the best primal and dual points, add a row to the trace.
 
         Any feasible y proves its bound for every x, so the best of each is kept on its own.
-        Returns the gap of the best iterate, the iterate, and how far its y lags behind its x.
         """
-        problem = self.problem
-        found: list[tuple[PrimalPoint, np.ndarray | None, float]] = []
+        found: list[tuple[PrimalPoint, Seen]] = []
         for x, y in iterates:
-            if not np.all(np.isfinite(x)) or (y is not None and not np.all(np.isfinite(y))):
-                continue
-            point, lag = primal_point(problem, x), 1.0
-            self.offer(point, feasible_dual(problem, dual_from_margins(problem, point.u)))
-            if y is not None:
-                dual = feasible_dual(problem, y)
-                self.offer(point, dual)
-                lag = lag_of(problem, point, dual)
-            found.append((point, y, lag))
-        primal, gap, dual_value = math.inf, math.inf, self.best[1].value if self.best else -math.inf
-        where: Point = (iterates[0][0], np.zeros(problem.n))
-        lag = 1.0
-        if found and self.best:
-            point, y, lag = min(found, key=lambda one: one[0].value)
-            primal, gap = point.value, pair_certificate(problem, point, self.best[1]).gap
-            where = (point.x, np.zeros(problem.n) if y is None else y)
-        self.trace.rows.append(
-            Progress(
-                self.passes(), self.method.paper_passes, self.seconds, primal, dual_value, gap,
-                relative(gap, primal, dual_value),
-            )
-        )  # fmt: skip
-        return gap, where, lag
+            if np.all(np.isfinite(x)) and (y is None or np.all(np.isfinite(y))):
+                found.append(self.look(x, y))
+        if not found:
+            return self.record(None, Seen(math.inf, iterates[0][0], np.zeros(self.problem.n), 1.0))
+        return self.record(*min(found, key=lambda one: one[0].value))
+
+    def look(self, x: np.ndarray, y: np.ndarray | None) -> tuple[PrimalPoint, Seen]:
+        """Evaluate one iterate and offer what it proves."""
+        from .evaluation import replace_infeasible
+
+        problem = self.problem
+        point = primal_point(problem, x)
+        guess = dual_from_margins(problem, point.u)
+        self.offer(point, feasible_dual(problem, guess))
+        if y is None:
+            assert self.best is not None
+            gap = pair_certificate(problem, point, self.best[1]).gap
+            return point, Seen(gap, x, np.zeros(problem.n), 1.0)
+        inside = y.copy()  # an average may stick out of the domain by a rounding error
+        replace_infeasible(inside, guess, problem.b, problem.loss)
+        dual = feasible_dual(problem, inside)
+        self.offer(point, dual)
+        return point, Seen(point.value - dual.value, x, y, lag_of(problem, point, dual))
+
+    def record(self, point: PrimalPoint | None, seen: Seen) -> Seen:
+        """Add a row: the iterate against the best bound so far."""
+        primal, gap, dual = math.inf, math.inf, -math.inf
+        if self.best is not None:
+            dual = self.best[1].value
+            if point is not None:
+                primal, gap = point.value, pair_certificate(self.problem, point, self.best[1]).gap
+        counts = self.passes(), self.method.paper_passes, self.seconds
+        self.trace.rows.append(Progress(*counts, primal, dual, gap, relative(gap, primal, dual)))
+        return seen
 
     def offer(self, point: PrimalPoint, dual: DualPoint) -> None:
         """Keep the point and the bound if they are the best so far."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,18 +12,40 @@ from .errors import ParameterError
 if TYPE_CHECKING:
     from .solvers.base import Method
 
-__all__ = ["AutoSteps", "FixedSteps", "make_steps"]
+__all__ = ["AutoSteps", "Control", "FadingSteps", "FixedSteps", "Seen", "make_steps"]
 
-Point = tuple["np.ndarray", "np.ndarray"]
+
+class Seen(NamedTuple):
+    """What an epoch led to.
+
+    ``gap`` is that of the iterate's own pair, P(x) - D(y), where the method has a y: it falls
+    steadily while x and y turn about the saddle point, when P(x) alone may rise and fall. ``lag``
+    is the certificate's row terms over its column terms: above 1, y lags behind x.
+    """
+
+    gap: float
+    x: np.ndarray
+    y: np.ndarray
+    lag: float
+
 
 FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
 WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
+DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 FAR_WORSE = 100.0  # the same for spd1, whose first epochs are wild
-MOST_TILT = 32.0  # noise must not drive the balance away
+MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
 
-def make_steps(method: Method, steps: Any) -> FixedSteps | AutoSteps:
+class Control(Protocol):
+    """What the outer loop asks of a step-size rule."""
+
+    def after_epoch(self, seen: Seen) -> bool:
+        """Set the steps of the next epoch; False means that the run has diverged."""
+        ...
+
+
+def make_steps(method: Method, steps: Any) -> Control:
     """Read the ``steps`` argument of ``solve``."""
     if isinstance(steps, str):
         if steps == "auto":
@@ -62,15 +84,16 @@ class FixedSteps:
         self.decay = steps.pop("decay", 0.0)
         self.steps = steps
         self.epochs = 0
+        self.smallest = math.inf
         method.steps = dict(steps)
 
-    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
-        """Set the steps of the next epoch; False means that the run has diverged."""
-        del point, lag
+    def after_epoch(self, seen: Seen) -> bool:
+        """Let the steps fade; a gap out of all proportion to the first one has diverged."""
         self.epochs += 1
+        self.smallest = min(self.smallest, max(seen.gap, 1.0))
         fade = 1.0 + self.decay * self.epochs
         self.method.steps = {name: value / fade for name, value in self.steps.items()}
-        return math.isfinite(gap)
+        return seen.gap < DIVERGED * self.smallest
 
 
 class AutoSteps:
@@ -96,22 +119,22 @@ class AutoSteps:
         self.epochs = 0
         self.previous = math.inf
         self.best = math.inf
-        self.anchor: Point | None = None
+        self.anchor: Seen | None = None
         self._apply()
 
-    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
+    def after_epoch(self, seen: Seen) -> bool:
         """Judge the epoch, choose the steps of the next one, go back if it failed."""
         self.epochs += 1
+        gap = seen.gap
         if gap < self.best or self.anchor is None:
-            self.best, self.anchor = gap, point
+            self.best, self.anchor = gap, seen
         if gap <= WORSE * self.best:
-            self._judge(
-                math.log(self.previous / gap) if 0.0 < gap < self.previous < math.inf else 0.0
-            )
+            known = 0.0 < gap < self.previous < math.inf
+            self._judge(math.log(self.previous / gap) if known else 0.0)
             self.previous = gap
         else:
             self._retreat(gap)
-        self._balance(lag)
+        self._balance(seen.lag)
         self._apply()
         return True
 
@@ -133,12 +156,12 @@ class AutoSteps:
         self.trial, self.move = None, -1
         self.previous = self.best
         if self.anchor is not None:
-            self.method.begin(*self.anchor)
+            self.method.begin(self.anchor.x, self.anchor.y)
 
     def _balance(self, lag: float) -> None:
         """Tilt the steps towards the variable that lags; ``lag`` is row terms over column terms."""
         if len(self.base) == 2 and not 1.0 / LAG <= lag <= LAG:
-            wanted = self.tilt * min(max(lag**0.25, 0.5), 2.0)
+            wanted = self.tilt * min(max(lag**0.25, 0.25), 4.0)
             self.tilt = min(max(wanted, 1.0 / MOST_TILT), MOST_TILT)
 
     def _apply(self) -> None:
@@ -163,17 +186,16 @@ class FadingSteps:
         self.method.steps = method.default_steps()
         self.epochs = 0
         self.best = math.inf
-        self.anchor: Point | None = None
+        self.anchor: Seen | None = None
 
-    def after_epoch(self, gap: float, point: Point, lag: float) -> bool:
+    def after_epoch(self, seen: Seen) -> bool:
         """Go back if the gap exploded; forget the older half of the average now and then."""
-        del lag
         self.epochs += 1
-        if gap < self.best or self.anchor is None:
-            self.best, self.anchor = gap, point
-        if not gap <= FAR_WORSE * self.best:
+        if seen.gap < self.best or self.anchor is None:
+            self.best, self.anchor = seen.gap, seen
+        if not seen.gap <= FAR_WORSE * self.best:
             self.method.steps = {name: 0.5 * value for name, value in self.method.steps.items()}
-            self.method.begin(*self.anchor)
+            self.method.begin(self.anchor.x, self.anchor.y)
         elif self.epochs & (self.epochs - 1) == 0:
             self.method.restart_average()
         return True

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
 CHUNK = 2_000_000
+SIGN_MARGIN = (
+    10.0  # margins that the x of a fitted classifier could reach along the first direction
+)
+TURN = 2.0  # radians a pass, see saddle_steps
 
 
 class Method(ABC):
@@ -96,20 +100,29 @@ class Method(ABC):
             yield first, min(chunk, end - first)
 
 
-def saddle_steps(problem: Problem, turn: float = 3.0) -> dict[str, float]:
+def typical_sizes(problem: Problem) -> tuple[float, float]:
+    """Estimate how far x and y travel: D from margins of the labels' size, L from y0."""
+    from ..certificate import dual_from_margins
+
+    y0 = dual_from_margins(problem, np.zeros(problem.n))
+    L = max(float(np.sqrt(np.mean(y0**2))), 1e-3)
+    size = (
+        SIGN_MARGIN if problem.label_kind == "sign" else 3.0 * max(float(np.std(problem.b)), 1e-3)
+    )
+    return size * math.sqrt(problem.n) / spectral_norm(problem), L
+
+
+def saddle_steps(problem: Problem) -> dict[str, float]:
     """Where automatic primal and dual steps start.
 
-    In one pass the pair (x, y) turns about the saddle point by sqrt(eta tau) |A| radians; about
-    ``turn`` was best over dense and sparse, well and badly scaled data. The balance eta/tau gives
-    primal and dual the same contraction n eta mu = tau gamma where both are strongly convex.
+    In one pass the pair (x, y) turns about the saddle point by sqrt(eta tau) |A| radians: TURN
+    was best over dense and sparse, well and badly scaled data. The ratio eta / tau is that of the
+    squared distances x and y have to travel, which minimises the bound of primal-dual methods.
     """
-    norm = spectral_norm(problem)
-    product = (turn / norm) ** 2
-    r, k = problem.stored_counts
-    rows = problem.row_norms_squared / np.maximum(r, 1)
-    columns = problem.column_norms_squared / np.maximum(k, 1)
-    balance = 1.0 / max(float(rows.max()), float(columns.max()), 1e-300)
-    return {"eta": math.sqrt(product * balance), "tau": math.sqrt(product / balance)}
+    D, L = typical_sizes(problem)
+    turn = TURN / spectral_norm(problem)
+    ratio = D / (L * math.sqrt(problem.n))
+    return {"eta": turn * ratio, "tau": turn / ratio}
 
 
 def spectral_norm(problem: Problem, rounds: int = 6) -> float:

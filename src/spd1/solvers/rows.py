@@ -3,7 +3,8 @@
 The three differ only in what they remember of each row's last derivative: nothing (PSGD), that
 of a snapshot (SVRG), or that of the row's last visit (SAGA).
 
-    x+ = prox_{eta g}( x - eta [ n c_i (phi'(a_i'x) - table_i) a_i + G ] ),   G = sum_i c_i table_i a_i
+    x+ = prox_{eta g}( x - eta [ n c_i (phi'(a_i'x) - table_i) a_i + G ] )
+    G  = sum_i c_i table_i a_i
 
 A coordinate outside the row's non-zeros moves by x_j+ = prox_{eta g_j}(x_j - eta G_j) at every
 step. This is done when the coordinate is next needed, many steps at once in closed form, so a

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..certificate import dual_from_margins
 from ..errors import IncompatibleError
 from ..jit import helper, kernel
 from ..sampling import make_sampler
-from .base import Method, spectral_norm
+from .base import Method, typical_sizes
 
 CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
-SIGN_MARGIN = 3.0  # a typical margin of a fitted classifier
 CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
 
 
@@ -31,7 +29,7 @@ class Averaged(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """eta_t = eta f(t) and tau_t = tau f(t), t counted from ``origin``; averages from ``window``."""
+    """eta_t = eta f(t), tau_t = tau f(t), t counted from ``origin``; averages from ``window``."""
 
     eta: float
     tau: float
@@ -52,7 +50,7 @@ def fading(kind, t):
 
 @kernel
 def spd1_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
-    """Steps ``first .. first + count - 1`` of Algorithm 1; both updates use the old x_j, y_i."""
+    """Run steps ``first .. first + count - 1`` of Algorithm 1, both updates from the old values."""
     x, y = state.x, state.y
     for t in range(first, first + count):
         i, j, a = sampler.pair(key, 2 * t)
@@ -132,12 +130,10 @@ class SPD1(Method):
         return [(x_mean, y_mean)]
 
     def default_steps(self) -> dict[str, float]:
-        """Theorem 1 with estimates: L from y0, D from the x that gives margins of the labels' size."""
+        """Theorem 1 with estimates for D and L, and with caution."""
         p = self.problem
         self.kind = INVERSE_SQRT
-        size = SIGN_MARGIN if p.label_kind == "sign" else max(float(np.std(p.b)), 1e-3)
-        L = max(float(np.max(np.abs(dual_from_margins(p, np.zeros(p.n))))), 1e-3)
-        D = size * math.sqrt(p.n) / spectral_norm(p)
+        D, L = typical_sizes(p)
         R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
         R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
         root = math.sqrt(2.0 * p.A.stored / p.n)

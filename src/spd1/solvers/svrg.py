@@ -1,4 +1,4 @@
-"""SVRG: stochastic variance-reduced gradient (Johnson & Zhang 2013; proximal, Xiao & Zhang 2014)."""
+"""SVRG: variance-reduced gradient (Johnson & Zhang 2013; proximal: Xiao & Zhang 2014)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,56 @@
+# Everything runs from a fresh clone with python3 (>= 3.11) and make: the first target that needs
+# the environment creates .venv and installs into it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: help demo test test-full lint bench clean
+
+help:
+	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
+	@echo "make test       all tests but the slow sweeps (minutes)"
+	@echo "make test-full  the slow sweeps too"
+	@echo "make lint       ruff and mypy"
+	@echo "make bench      the benchmarks of benchmarks/"
+
+$(BIN)/python:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "spd1 needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp per group of extras: installing again only when pyproject.toml has changed.
+$(VENV)/demo.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	@touch $@
+
+$(VENV)/test.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@
+
+$(VENV)/lint.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[lint]"
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+test-full: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/demo.stamp
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/iteration_cost.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

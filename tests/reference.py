@@ -1,0 +1,169 @@
+"""The five methods as they stand on paper: dense arrays, no lazy updates, draws given as lists.
+
+Nothing here calls the package. ``r`` and ``k`` say how many columns a row, and how many rows a
+column, is drawn with: d and n for the paper's uniform sampling, the numbers of non-zeros of the
+row and of the column if only those are drawn. Sample weights enter as c, with sum c_i = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+
+class Task(NamedTuple):
+    """A problem in plain numbers; l1, l2, lower and upper are vectors."""
+
+    A: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    loss: str
+    l1: np.ndarray
+    l2: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def task_of(A: Any, b: Any, c: Any, loss: str, reg: Any) -> Task:
+    """Spread the regularizer's numbers over the features."""
+    values = (np.broadcast_to(v, (A.shape[1],)) for v in (reg.l1, reg.l2, reg.lower, reg.upper))
+    return Task(np.asarray(A, dtype=float), np.asarray(b), np.asarray(c), loss, *values)
+
+
+def prox_g(task: Task, z: Any, eta: Any, j: Any = slice(None)) -> Any:
+    """argmin_t eta g_j(t) + (t - z)^2 / 2."""
+    soft = np.sign(z) * np.maximum(np.abs(z) - eta * task.l1[j], 0.0)
+    return np.clip(soft / (1.0 + eta * task.l2[j]), task.lower[j], task.upper[j])
+
+
+def slope(loss: str, u: Any, b: Any) -> Any:
+    """phi'(u)."""
+    return {
+        "logistic": lambda: -b * expit(-b * u),
+        "hinge": lambda: np.where(b * u < 1.0, -b, 0.0),
+        "squared_hinge": lambda: -2.0 * b * np.maximum(0.0, 1.0 - b * u),
+        "smoothed_hinge": lambda: -b * np.clip(1.0 - b * u, 0.0, 1.0),
+        "squared": lambda: u - b,
+    }[loss]()
+
+
+def prox_dual(loss: str, v: float, b: float, sigma: float) -> float:
+    """argmin_y sigma phi*(y) + (y - v)^2 / 2, each from its stationarity condition."""
+    if loss == "logistic":  # y = -b S(z), where S(z) + sigma z = -b v
+        reach = (abs(v) + 1.0) / sigma
+        z = brentq(lambda z: expit(z) + sigma * z + b * v, -reach, reach, xtol=1e-300, rtol=1e-15)
+        return -b * float(expit(z))
+    return {
+        "hinge": lambda: b * min(max(b * v - sigma, -1.0), 0.0),
+        "squared_hinge": lambda: b * min((b * v - sigma) / (1.0 + sigma / 2.0), 0.0),
+        "smoothed_hinge": lambda: b * min(max((b * v - sigma) / (1.0 + sigma), -1.0), 0.0),
+        "squared": lambda: (v - sigma * b) / (1.0 + sigma),
+    }[loss]()
+
+
+class Averages(NamedTuple):
+    """Last iterates, and the means of all iterates before the last."""
+
+    x: np.ndarray
+    y: np.ndarray
+    x_mean: np.ndarray
+    y_mean: np.ndarray
+
+
+def spd1(task: Task, x, y, draws, etas, taus, r, k) -> Averages:
+    """Algorithm 1; ``draws`` holds (i, j)."""
+    n, x, y, xs, ys = len(task.b), x.copy(), y.copy(), [], []
+    for (i, j), eta, tau in zip(draws, etas, taus, strict=True):
+        xs.append(x.copy())
+        ys.append(y.copy())
+        eta_j, sigma_i = eta * n / k[j], tau / r[i]
+        for_x = k[j] / n * (n * task.c[i]) * task.A[i, j] * y[i]  # its mean is (A'(c y))_j
+        for_y = r[i] * task.A[i, j] * x[j]  # its mean is (A x)_i
+        x[j], y[i] = (
+            prox_g(task, x[j] - eta_j * for_x, eta_j, j),
+            prox_dual(task.loss, y[i] + sigma_i * for_y, task.b[i], sigma_i),
+        )
+    return Averages(x, y, np.mean(xs, axis=0), np.mean(ys, axis=0))
+
+
+def spd1_vr(task: Task, x, y, draws, eta, tau, r, k) -> tuple[np.ndarray, np.ndarray]:
+    """One outer loop of Algorithm 2, as corrected; ``draws`` holds (i, i', j, j')."""
+    A, b, c, n = task.A, task.b, task.c, len(task.b)
+    x, y, x_old, y_old = x.copy(), y.copy(), x, y
+    G_x, Ax = A.T @ (c * y_old), A @ x_old
+
+    for i, i2, j, j2 in draws:
+        eta_j, sigma_i = eta * n / k[j], tau / r[i]
+
+        def move_x(row, value, j=j, eta_j=eta_j):
+            for_x = k[j] * c[row] * A[row, j] * (value - y_old[row]) + G_x[j]
+            return prox_g(task, x[j] - eta_j * for_x, eta_j, j)
+
+        def move_y(column, value, i=i, sigma_i=sigma_i):
+            for_y = r[i] * A[i, column] * (value - x_old[column]) + Ax[i]
+            return prox_dual(task.loss, y[i] + sigma_i * for_y, b[i], sigma_i)
+
+        x_bar, y_bar = move_x(i2, y[i2]), move_y(j2, x[j2])
+        x[j], y[i] = move_x(i, y_bar), move_y(j, x_bar)
+    return x, y
+
+
+def psgd(task: Task, x, rows, eta) -> np.ndarray:
+    """Proximal stochastic gradient descent; ``rows`` holds i."""
+    n = len(task.b)
+    for i in rows:
+        gradient = n * task.c[i] * slope(task.loss, task.A[i] @ x, task.b[i]) * task.A[i]
+        x = prox_g(task, x - eta * gradient, eta)
+    return x
+
+
+def svrg(task: Task, x, rows, eta) -> np.ndarray:
+    """One outer loop of proximal SVRG."""
+    n, snapshot = len(task.b), slope(task.loss, task.A @ x, task.b)
+    mean = task.A.T @ (task.c * snapshot)
+    for i in rows:
+        change = slope(task.loss, task.A[i] @ x, task.b[i]) - snapshot[i]
+        x = prox_g(task, x - eta * (n * task.c[i] * change * task.A[i] + mean), eta)
+    return x
+
+
+def saga(task: Task, x, rows, eta) -> np.ndarray:
+    """SAGA, its table filled at the starting point."""
+    n, table = len(task.b), slope(task.loss, task.A @ x, task.b)
+    for i in rows:
+        mean = task.A.T @ (task.c * table)  # afresh at every step: O(nd), and nothing to go wrong
+        new = slope(task.loss, task.A[i] @ x, task.b[i])
+        x = prox_g(task, x - eta * (n * task.c[i] * (new - table[i]) * task.A[i] + mean), eta)
+        table[i] = new
+    return x
+
+
+def theorem_1(L: float, D: float, R: float, R_prime: float, n: int, d: int, T: int) -> Any:
+    """Steps eta_t and tau_t, t = 0 .. T-1, and the bound on the gap.
+
+    The bound is what the proof's last inequality gives with these steps: 3 times the one printed.
+    """
+    root, fade = math.sqrt(2 * d), np.sqrt(np.arange(T) + 1.0)
+    bound = 3 * root * L * D * (R + R_prime) / math.sqrt(T)
+    return root * D / (L * R * fade), root * L * n / (D * R_prime * fade), bound
+
+
+def theorem_2(L, D, R, R_prime, n, d, T, mu, gamma) -> Any:
+    """The same for strongly convex g and smooth phi."""
+    fade, log = np.arange(T) + 4.0, math.log(T + 4)
+    bound = 4 * d * D**2 * mu + 4 * L**2 * gamma
+    bound += 2 * L**2 * R**2 / mu * log + 2 * d * D**2 * R_prime**2 / gamma * log
+    return 2 / (mu * fade), 2 * n * d / (gamma * fade), bound / T
+
+
+def theorem_3(R, R_prime, n, d, mu, gamma) -> tuple[float, float, int]:
+    """eta, tau and the number T of inner steps; kappa and kappa' must be at least 1."""
+    kappa, kappa_prime = R**2 / (mu * gamma), d * R_prime**2 / (n * mu * gamma)
+    rows, columns = d * kappa, n * kappa_prime
+    eta = gamma / (128 * R**2) * min(rows / columns, 1.0)
+    tau = n * mu / (128 * R_prime**2) * min(columns / rows, 1.0)
+    return eta, tau, math.ceil(4096 / 5 * math.log(5) * max(rows, columns))
