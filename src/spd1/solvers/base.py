@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..problem import Problem
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
-CHUNK = 2_000_000
+CHUNK = 500_000
 SIGN_MARGIN = (
     10.0  # margins that the x of a fitted classifier could reach along the first direction
 )

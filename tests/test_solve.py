@@ -1,0 +1,302 @@
+"""``solve``: what it reaches, what it proves, what it refuses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+
+import spd1
+from spd1 import L2, METHODS, Box, ElasticNet, Problem, solve
+from spd1.errors import DataError, IncompatibleError, ParameterError
+from spd1.losses import LOSSES
+from spd1.solvers import method_class
+
+REDUCED = ("spd1-vr", "svrg", "saga")  # variance-reduced: linear convergence
+SMOOTH = [name for name, cls in LOSSES.items() if cls().gamma > 0]
+STRONGLY_CONVEX = ("l2", "elastic", "elastic_box", "nonnegative_l2")
+
+# Every loss, method, layout and kind of regularizer; the product is among the slow tests.
+DIAGONAL = [
+    ("logistic", "l2", "spd1-vr", "dense_c"),
+    ("hinge", "elastic", "spd1", "dense_f"),
+    ("squared_hinge", "l2", "svrg", "csr"),
+    ("smoothed_hinge", "elastic_box", "saga", "csc"),
+    ("squared", "nonnegative_l2", "spd1-vr", "csr_float32"),
+    ("huber", "elastic", "spd1-vr", "csc_float32"),
+    ("absolute", "l2", "psgd", "dense_float32"),
+    ("quantile", "elastic", "psgd", "csr_int64"),
+    ("epsilon_insensitive", "l2", "spd1-vr", "csc_int64"),
+    ("squared_epsilon_insensitive", "l1", "saga", "dense_strided"),
+    ("poisson", "l2", "spd1", "csr"),
+    ("logistic", "per_feature", "svrg", "dense_f"),
+    ("squared", "none", "spd1-vr", "csc"),
+    ("hinge", "box", "spd1", "csr"),
+    ("logistic", "intercept", "saga", "dense_c"),
+]
+
+
+def by_definition(case, x, y):
+    """P(x) and D(y) in plain NumPy; v may leave the domain of g* by rounding, not by more."""
+    l1, l2, lower, upper = oracle.net(case.reg, len(x))
+    high = np.where((l2 == 0) & np.isinf(upper), l1, np.inf)
+    low = np.where((l2 == 0) & np.isinf(lower), -l1, -np.inf)
+    v = -case.A.T @ (case.c * y)
+    assert np.all(v <= high + 1e-12)
+    assert np.all(v >= low - 1e-12)
+    used = case.c > 0
+    star = np.sum((case.c * oracle.phi_star(case.loss, y, case.b))[used])
+    return oracle.primal(case, x), -star - np.sum(oracle.g_star(case.reg, np.clip(v, low, high)))
+
+
+def check_certificate(case, found, best):
+    """The gap is P(x) - D(y) for the points handed back, and P* is inside it."""
+    primal, dual = by_definition(case, found.x, found.y)
+    size = max(abs(primal), abs(dual))
+    assert found.primal == pytest.approx(primal, rel=1e-12)
+    assert found.dual == pytest.approx(dual, rel=1e-10, abs=1e-13)
+    assert found.gap == pytest.approx(primal - dual, rel=1e-9, abs=1e-12 * size)
+    assert found.rel_gap == pytest.approx(found.gap / size, rel=1e-9)
+    assert found.gap >= found.primal - best - 1e-14 * size  # best: P at the oracle's point, >= P*
+    assert found.dual <= best + 1e-14 * size
+
+
+def check_run(loss, reg, method, layout, weighted, share):
+    """Solve by automatic steps; the gap must fall to ``share`` of what it was, or to ``tol``."""
+    case, tol = oracle.make_case(loss, reg, weighted), 1e-6
+    found = solve(case.problem(layout), method, tol=tol, max_passes=1000)
+    check_certificate(case, found, oracle.optimum(loss, reg, weighted).best)
+    assert (found.status == "converged") == (found.rel_gap <= tol)
+    assert found.status in ("converged", "max_passes")
+    assert found.rel_gap <= max(tol, share * found.trace.rel_gap[0])
+    if loss in SMOOTH and reg in STRONGLY_CONVEX and method in REDUCED:
+        assert found.status == "converged"
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("loss", "reg", "method", "layout"), DIAGONAL)
+def test_automatic_steps_shrink_the_certified_gap(loss, reg, method, layout, weighted):
+    check_run(loss, reg, method, layout, weighted, share=0.25)
+
+
+def test_the_diagonal_leaves_nothing_out():
+    seen = [set(column) for column in zip(*DIAGONAL, strict=True)]
+    assert seen[0] == set(LOSSES)
+    assert seen[2] == set(METHODS)
+    assert seen[3] == set(oracle.LAYOUTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["dense_c", "csr", "csc_float32"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("loss", "reg"), oracle.combinations())
+def test_every_combination(loss, reg, method, layout):
+    if method in ("svrg", "saga") and loss not in SMOOTH:
+        with pytest.raises(IncompatibleError, match=type(LOSSES[loss]()).__name__):
+            solve(oracle.make_case(loss, reg, False).problem(layout), method)
+        return
+    case, best = oracle.make_case(loss, reg, False), oracle.optimum(loss, reg, False).best
+    # a bounded dual without any penalty has few feasible points: there x may be all but optimal
+    # and the proof still missing, so what must shrink is the distance to the optimum
+    found = check_run(loss, reg, method, layout, False, share=1.0)
+    start = oracle.primal(case, case.reg.minimiser(oracle.D))
+    assert found.primal - best <= 0.5 * (start - best)
+
+
+@pytest.mark.parametrize("method", REDUCED)
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared"])
+def test_smooth_loss_and_l2_converge_linearly(loss, method):
+    """Three more digits for at most three times the passes."""
+    problem = oracle.make_case(loss, "l2", True).problem("csr")
+    rough = solve(problem, method, tol=1e-4, max_passes=2000)
+    fine = solve(problem, method, tol=1e-9, max_passes=6000)
+    assert (rough.status, fine.status) == ("converged", "converged")
+    assert fine.rel_gap <= 1e-9
+    assert fine.passes <= 5 * rough.passes + 200
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "nonzeros"])
+@pytest.mark.parametrize("method", ["spd1", "spd1-vr"])
+def test_both_samplings_reach_the_optimum_of_sparse_data(method, sampling):
+    problem = oracle.make_case("logistic", "l2", False).problem("csr")
+    best = oracle.optimum("logistic", "l2", False).best
+    found = solve(problem, method, sampling=sampling, tol=1e-6, max_passes=3000)
+    assert found.primal - best <= (1e-6 if method == "spd1-vr" else 1e-2) * abs(best)
+
+
+def wild(problem, method):
+    """Steps far beyond what the method bears."""
+    cls = method_class(method)
+    return {name: 1e5 * value for name, value in cls(problem, "auto", 0).default_steps().items()}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fixed_steps_that_are_too_large_diverge_and_say_so(method):
+    problem = oracle.make_case("squared", "l2", False).problem()
+    start = problem.primal(np.zeros(problem.d))
+    found = solve(problem, method, steps=wild(problem, method), max_passes=2000)
+    assert found.status == "diverged"
+    assert np.all(np.isfinite(found.x))
+    assert np.isfinite(found.gap)
+    assert found.primal <= start
+
+
+@pytest.mark.parametrize("method", REDUCED)
+def test_automatic_steps_recover_from_a_start_that_diverges(method, monkeypatch):
+    problem = oracle.make_case("squared", "l2", False).problem()
+    steps = wild(problem, method)
+    monkeypatch.setattr(method_class(method), "default_steps", lambda self: dict(steps))
+    found = solve(problem, method, tol=1e-6, max_passes=3000)
+    assert found.status == "converged"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_automatic_steps_cope_with_badly_scaled_columns(method):
+    case = oracle.make_case("logistic", "l2", False)
+    scales = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 30.0])
+    problem = Problem(case.A * scales, case.b, "logistic", L2(0.1 * scales**2))
+    found = solve(problem, method, tol=1e-4, max_passes=3000)  # the same P*: x_j -> x_j / scale_j
+    best = oracle.optimum("logistic", "l2", False).best
+    assert found.gap >= found.primal - best - 1e-14
+    assert found.rel_gap <= 0.5 * found.trace.rel_gap[0]
+
+
+@pytest.mark.parametrize("method", ["svrg", "saga"])
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "poisson"])
+def test_gradient_methods_refuse_losses_without_lipschitz_gradient(method, loss):
+    problem = oracle.make_case(loss, "l2", False).problem()
+    with pytest.raises(IncompatibleError, match=rf"{method} needs a smooth loss and {LOSSES[loss].__name__}"):
+        solve(problem, method, callback=pytest.fail)
+
+
+REFUSED = [
+    ({"method": "sgd"}, "unknown method 'sgd'.*spd1-vr.*saga"),
+    ({"steps": "best"}, "unknown steps 'best'"),
+    ({"steps": 0.1}, "steps must be"),
+    ({"steps": {"eta": 0.1, "tau": 0.1, "rho": 1.0}}, "eta, tau; unknown: rho"),
+    ({"steps": {"eta": 0.1}}, "missing: tau"),
+    ({"steps": {"eta": 0.1, "tau": 0.1, "decay": 1.0}}, "unknown: decay"),
+    ({"steps": {"eta": -0.1, "tau": 0.1}}, "eta must be a positive"),
+    ({"steps": {"eta": 0.1, "tau": float("nan")}}, "tau must be a positive"),
+    ({"method": "psgd", "steps": {"eta": 0.1, "tau": 0.1}}, "unknown: tau"),
+    ({"sampling": "rows"}, "unknown sampling 'rows'"),
+    ({"method": "saga", "sampling": "nonzeros"}, "'nonzeros' means nothing to saga"),
+    ({"tol": 0.0}, "tol must be a positive"),
+    ({"tol": "small"}, "tol must be a positive"),
+    ({"max_passes": -1}, "max_passes must be a positive"),
+    ({"max_seconds": 0}, "max_seconds must be a positive"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[m[:25] for _, m in REFUSED])
+def test_wrong_parameters_are_refused_by_name_before_any_work(arguments, message):
+    problem = oracle.make_case("logistic", "l2", False).problem()
+    with pytest.raises(ParameterError, match=message):
+        solve(problem, callback=pytest.fail, **arguments)
+
+
+def test_what_is_no_problem_is_refused():
+    with pytest.raises(ParameterError, match="ndarray"):
+        solve(np.eye(2))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_warm_start_at_the_solution_stops_at_once(method):
+    problem = oracle.make_case("logistic", "l2", False).problem()
+    exact = solve(problem, tol=1e-10, max_passes=5000)
+    again = solve(problem, method, tol=1e-8, x0=exact.x, y0=exact.y)
+    assert (again.status, again.passes, len(again.trace)) == ("converged", 0.0, 1)
+    np.testing.assert_array_equal(again.x, exact.x)
+    # x alone proves itself through y = phi'(Ax), only less sharply
+    assert solve(problem, method, tol=1e-4, x0=exact.x).passes == 0.0
+
+
+START_ERRORS = [
+    ({"x0": np.full(6, 0.5)}, "x0 is outside the feasible set"),
+    ({"x0": np.full(6, np.nan)}, "x0 has NaN"),
+    ({"x0": np.full(6, -np.inf)}, "x0 has infinite|x0 is outside"),
+    ({"x0": np.zeros(5)}, r"x0 must have shape \(6,\)"),
+    ({"y0": np.full(12, 3.0)}, "y0 is outside the domain of the conjugate of Logistic"),
+    ({"y0": np.full(12, np.nan)}, "y0 has NaN"),
+    ({"y0": np.zeros((12, 1))}, r"y0 must have shape \(12,\)"),
+]
+
+
+@pytest.mark.parametrize(("start", "message"), START_ERRORS, ids=[m[:9] for _, m in START_ERRORS])
+def test_infeasible_starts_are_refused(start, message):
+    problem = oracle.make_case("logistic", "elastic_box", False).problem()
+    with pytest.raises(DataError, match=message):
+        solve(problem, callback=pytest.fail, **start)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_empty_rows_and_columns_take_their_closed_form(method, rng):
+    A = rng.standard_normal((10, 6))
+    A[[0, 4], :] = 0.0
+    A[:, [1, 5]] = 0.0
+    b = rng.choice([-1.0, 1.0], 10)
+    reg = ElasticNet(l2=0.2, lower=0.05, upper=1.0)
+    found = solve(
+        Problem(sp.csr_array(A), b, "logistic", reg), method, tol=1e-7, x0=np.full(6, 0.7)
+    )
+    np.testing.assert_array_equal(found.x[[1, 5]], 0.05)  # argmin g, whatever x0 says
+    # argmin phi*; phi* is 4-strongly convex, so the gap bounds the distance
+    reach = np.sqrt(2 * found.gap * 10 / 4)
+    np.testing.assert_allclose(found.y[[0, 4]], -b[[0, 4]] / 2, atol=reach + 1e-12)
+
+
+def test_data_without_entries():
+    empty = Problem(sp.csr_array((3, 2)), [1.0, -1.0, 1.0], "logistic", Box(0.5, 1.0))
+    with pytest.raises(DataError, match="no stored entries"):
+        solve(empty, "spd1-vr")
+    found = solve(empty, "saga")
+    assert (found.status, found.passes) == ("converged", 0.0)
+    np.testing.assert_array_equal(found.x, 0.5)
+    assert found.primal == pytest.approx(np.log(2.0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_of_weight_zero_have_no_influence(method, rng):
+    case = oracle.make_case("logistic", "l2", False)
+    weights = np.where(np.arange(oracle.N) % 3 == 0, 0.0, rng.random(oracle.N))
+    kept = weights > 0
+    whole = solve(Problem(case.A, case.b, "logistic", case.reg, weights), method, tol=1e-3)
+    part = solve(
+        Problem(case.A[kept], case.b[kept], "logistic", case.reg, weights[kept]), method, tol=1e-3
+    )
+    assert abs(whole.primal - part.primal) <= max(whole.gap, part.gap)  # both hold the same P*
+
+
+@spd1.compiled(spd1.Loss)
+class Stiff(NamedTuple):
+    """k/2 (u - b)^2: its ridge has a closed form."""
+
+    k: float = 3.0
+
+    def phi(self, u, b):
+        return 0.5 * self.k * (u - b) ** 2
+
+    def derivative(self, u, b):
+        return self.k * (u - b)
+
+    def conjugate(self, y, b):
+        return b * y + 0.5 * y * y / self.k
+
+    @property
+    def gamma(self) -> float:
+        return 1.0 / self.k
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_users_loss_runs_in_every_method(method):
+    case = oracle.make_case("squared", "l2", False)
+    normal = 3.0 * case.A.T @ (case.c[:, None] * case.A) + 0.1 * np.eye(oracle.D)
+    x = np.linalg.solve(normal, 3.0 * case.A.T @ (case.c * case.b))
+    best = 1.5 * np.sum(case.c * (case.A @ x - case.b) ** 2) + 0.05 * np.sum(x**2)
+    found = solve(Problem(case.A, case.b, Stiff(), L2(0.1)), method, max_passes=1000)
+    assert best - 1e-12 <= found.primal <= best + found.gap + 1e-12
+    assert found.rel_gap <= (1e-6 if method in REDUCED else 0.3)
