@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -158,7 +159,7 @@ def _package_cache(function: Callable[..., Any]) -> Any:
     Numba dates a cached kernel by its own file alone, so an edited loss would go unnoticed; and
     an index that names a user's class can't be read by a process that lacks the user's module.
     """
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import FunctionCache, NullCache
 
     class PackageCache(FunctionCache):
         def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -172,12 +173,18 @@ def _package_cache(function: Callable[..., Any]) -> Any:
             if not _foreign_class(sig):
                 super().save_overload(sig, data)
 
-    cache = PackageCache(function)
-    cache._cache_file._source_stamp = _stamp()
+    try:
+        cache: Any = PackageCache(function)
+    except RuntimeError:  # written at the prompt: there is no file to date it by
+        return NullCache()
+    own_file = cache._impl.locator.get_source_stamp()  # a kernel may live in a user's file
+    cache._cache_file._source_stamp = [_stamp(), own_file]
     return cache
 
 
+@lru_cache(1)
 def _stamp() -> list[tuple[str, int]]:
+    """Every file of the package with its time."""
     root = Path(__file__).parent
     return sorted((str(p.relative_to(root)), p.stat().st_mtime_ns) for p in root.rglob("*.py"))
 

@@ -189,9 +189,12 @@ class ElasticNet:
 
 def _numbers(value: Any, name: str) -> Any:
     try:
-        array = np.array(value, dtype=float)
+        array = np.asarray(value)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a number or a vector of numbers") from None
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiub":
+        raise ParameterError(f"{name} must be a number or a vector of numbers")
+    array = array.astype(float)
     if array.ndim > 1:
         raise ParameterError(f"{name} must be a number or a vector, not of shape {array.shape}")
     if np.any(np.isnan(array)):

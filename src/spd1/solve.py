@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -176,7 +177,7 @@ class Run:
             status = "interrupted"
         finally:
             if line:
-                line.close()
+                line.show(self.trace.rows[-1], self.certificate().rel_gap, last=True)
         return self.result(status)
 
     def limits(self, callback: Callback | None) -> str:
@@ -271,23 +272,28 @@ class Run:
 
 
 class ProgressLine:
-    """A live line on standard error: pass, primal, dual, relative gap, seconds."""
+    """Live progress on standard error: pass, primal, dual, relative gap, seconds.
+
+    A terminal shows one line that changes; a file or a pipe gets a line a second.
+    """
 
     def __init__(self, name: str, tol: float) -> None:
-        import sys
-
         self.out, self.name, self.tol = sys.stderr, name, tol
         self.live = self.out.isatty()
+        self.pause = 0.05 if self.live else 1.0
+        self.shown = -math.inf
 
-    def show(self, row: Progress, rel_gap: float) -> None:
+    def show(self, row: Progress, rel_gap: float, last: bool = False) -> None:
+        """Write the row, unless the last one was just written."""
+        now = time.perf_counter()
+        if now - self.shown < self.pause and not last:
+            return
+        self.shown = now
         text = (
             f"{self.name:8s} pass {row.passes:7.1f}  primal {row.primal:.8g}  dual {row.dual:.8g}  "
             f"gap {rel_gap:.1e} (goal {self.tol:.0e})  {row.seconds:.2f} s"
         )
         self.out.write(f"\r{text:<100s}" if self.live else f"{text}\n")
-        self.out.flush()
-
-    def close(self) -> None:
-        if self.live:
+        if last and self.live:
             self.out.write("\n")
-            self.out.flush()
+        self.out.flush()

@@ -59,7 +59,9 @@ class Loss:
                 low = u
             else:
                 high = u
-        return v - sigma * (0.5 * (low + high))
+        # y is a subgradient between the ends: this keeps it in the domain when v - sigma u cancels
+        y = v - sigma * (0.5 * (low + high))
+        return min(max(y, self.derivative(low, b)), self.derivative(high, b))
 
     @property
     def L(self) -> float:
