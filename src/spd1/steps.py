@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,15 @@ from .errors import ParameterError
 if TYPE_CHECKING:
     from .solvers.base import Method
 
-__all__ = ["AutoSteps", "Control", "FadingSteps", "FixedSteps", "Seen", "make_steps"]
+__all__ = [
+    "AutoSteps",
+    "BalancedSteps",
+    "Control",
+    "FadingSteps",
+    "FixedSteps",
+    "Seen",
+    "make_steps",
+]
 
 
 class Seen(NamedTuple):
@@ -32,7 +41,7 @@ class Seen(NamedTuple):
 FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
 WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
-FAR_WORSE = 100.0  # the same for spd1, whose first epochs are wild
+FAR_WORSE = 100.0  # the same for spd1 and rows, whose first epochs may be wild
 MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
@@ -49,7 +58,7 @@ def make_steps(method: Method, steps: Any) -> Control:
     """Read the ``steps`` argument of ``solve``."""
     if isinstance(steps, str):
         if steps == "auto":
-            return FadingSteps(method) if method.name == "spd1" else AutoSteps(method)
+            return CONTROLS.get(method.name, AutoSteps)(method)
         if steps == "theory":
             return FixedSteps(method, method.theory_steps())
         raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory' or a dict")
@@ -199,3 +208,31 @@ class FadingSteps:
         elif self.epochs & (self.epochs - 1) == 0:
             self.method.restart_average()
         return True
+
+
+class BalancedSteps:
+    """Steps of rows: eta, the balance of primal and dual, follows the certificate.
+
+    Its row terms vanish when y has caught up with x, its column terms when x has caught up with
+    y; eta is right when they are level. If the gap explodes, the run goes back to its best point.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.method.steps = method.default_steps()
+        self.best = math.inf
+        self.anchor: Seen | None = None
+
+    def after_epoch(self, seen: Seen) -> bool:
+        """Let eta follow the lag, by a factor of two at most."""
+        if seen.gap < self.best or self.anchor is None:
+            self.best, self.anchor = seen.gap, seen
+        factor = min(max(seen.lag**-0.25, 0.5), 2.0)
+        if not seen.gap <= FAR_WORSE * self.best:
+            factor = 0.25
+            self.method.begin(self.anchor.x, self.anchor.y)
+        self.method.steps = {"eta": self.method.steps["eta"] * factor}
+        return True
+
+
+CONTROLS: dict[str, Callable[[Method], Control]] = {"spd1": FadingSteps, "rows": BalancedSteps}

@@ -100,15 +100,20 @@ class Method(ABC):
             yield first, min(chunk, end - first)
 
 
-def typical_sizes(problem: Problem) -> tuple[float, float]:
-    """Estimate how far x and y travel: D from margins of the labels' size, L from y0."""
+def typical_labels(problem: Problem) -> tuple[float, float]:
+    """Estimate the size of margins, from the labels, and of y, from y0."""
     from ..certificate import dual_from_margins
 
     y0 = dual_from_margins(problem, np.zeros(problem.n))
     L = max(float(np.sqrt(np.mean(y0**2))), 1e-3)
-    size = (
-        SIGN_MARGIN if problem.label_kind == "sign" else 3.0 * max(float(np.std(problem.b)), 1e-3)
-    )
+    if problem.label_kind == "sign":
+        return SIGN_MARGIN, L
+    return 3.0 * max(float(np.std(problem.b)), 1e-3), L
+
+
+def typical_sizes(problem: Problem) -> tuple[float, float]:
+    """Estimate how far x and y travel: D from margins of the labels' size, L from y0."""
+    size, L = typical_labels(problem)
     return size * math.sqrt(problem.n) / spectral_norm(problem), L
 
 
