@@ -199,6 +199,12 @@ def test_neighbouring_draws_are_independent():
     assert chisquare(np.bincount(6 * out[:-1:2] + out[1::2], minlength=36)).pvalue > 1e-3
 
 
+def test_bits_are_those_of_splitmix64():
+    """The reference sequence for the seed 1234567, as published with the generator."""
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert [int(bits(np.uint64(1234567), number)) for number in (1, 2, 3)] == published
+
+
 def test_a_draw_depends_on_key_and_number_alone():
     whole, part = np.empty(1000, dtype=np.int64), np.empty(300, dtype=np.int64)
     draw_many(KEY, 0, 1000, whole)

@@ -55,13 +55,13 @@ def by_definition(case, x, y):
 def check_certificate(case, found, best):
     """The gap is P(x) - D(y) for the points handed back, and P* is inside it."""
     primal, dual = by_definition(case, found.x, found.y)
-    size = max(abs(primal), abs(dual))
+    size = max(abs(primal), abs(dual), 1e-300)
     assert found.primal == pytest.approx(primal, rel=1e-12)
     assert found.dual == pytest.approx(dual, rel=1e-10, abs=1e-13)
     assert found.gap == pytest.approx(primal - dual, rel=1e-9, abs=1e-12 * size)
     assert found.rel_gap == pytest.approx(found.gap / size, rel=1e-9)
-    assert found.gap >= found.primal - best - 1e-14 * size  # best: P at the oracle's point, >= P*
-    assert found.dual <= best + 1e-14 * size
+    assert found.gap >= found.primal - best - 1e-12 * size  # best: P at the oracle's point, >= P*
+    assert found.dual <= best + 1e-12 * size
 
 
 def check_run(loss, reg, method, layout, weighted, share):
@@ -154,22 +154,25 @@ def test_automatic_steps_recover_from_a_start_that_diverges(method, monkeypatch)
     assert found.status == "converged"
 
 
+@pytest.mark.parametrize("unit", [1e3, 1e-3])
 @pytest.mark.parametrize("method", METHODS)
-def test_automatic_steps_cope_with_badly_scaled_columns(method):
+def test_automatic_steps_cope_with_any_unit_of_the_features(method, unit):
+    """A in other units, l2 with it: the same P*, but steps off by the square of the unit."""
     case = oracle.make_case("logistic", "l2", False)
-    scales = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 30.0])
+    scales = unit * np.array([3.0, 1.0, 1.0, 0.3, 1.0, 2.0])  # and a little uneven
     problem = Problem(case.A * scales, case.b, "logistic", L2(0.1 * scales**2))
-    found = solve(problem, method, tol=1e-4, max_passes=3000)  # the same P*: x_j -> x_j / scale_j
+    found = solve(problem, method, tol=1e-5, max_passes=3000)
     best = oracle.optimum("logistic", "l2", False).best
     assert found.gap >= found.primal - best - 1e-14
-    assert found.rel_gap <= 0.5 * found.trace.rel_gap[0]
+    assert found.rel_gap <= (1e-5 if method in REDUCED else 0.1)
 
 
 @pytest.mark.parametrize("method", ["svrg", "saga"])
 @pytest.mark.parametrize("loss", ["hinge", "absolute", "poisson"])
 def test_gradient_methods_refuse_losses_without_lipschitz_gradient(method, loss):
     problem = oracle.make_case(loss, "l2", False).problem()
-    with pytest.raises(IncompatibleError, match=rf"{method} needs a smooth loss and {LOSSES[loss].__name__}"):
+    message = rf"{method} needs a smooth loss and {LOSSES[loss].__name__}"
+    with pytest.raises(IncompatibleError, match=message):
         solve(problem, method, callback=pytest.fail)
 
 
@@ -209,10 +212,11 @@ def test_warm_start_at_the_solution_stops_at_once(method):
     problem = oracle.make_case("logistic", "l2", False).problem()
     exact = solve(problem, tol=1e-10, max_passes=5000)
     again = solve(problem, method, tol=1e-8, x0=exact.x, y0=exact.y)
-    assert (again.status, again.passes, len(again.trace)) == ("converged", 0.0, 1)
+    assert (again.status, len(again.trace)) == ("converged", 1)
+    assert again.passes <= (2.0 if method == "saga" else 0.0)  # saga has filled its table
     np.testing.assert_array_equal(again.x, exact.x)
     # x alone proves itself through y = phi'(Ax), only less sharply
-    assert solve(problem, method, tol=1e-4, x0=exact.x).passes == 0.0
+    assert len(solve(problem, method, tol=1e-4, x0=exact.x).trace) == 1
 
 
 START_ERRORS = [

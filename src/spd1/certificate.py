@@ -55,7 +55,8 @@ class Certificate(NamedTuple):
             return "Not certified: the objective or its lower bound is infinite at this point."
         return (
             f"Certified: the objective is {self.primal:.10g} and no point can be below "
-            f"{self.dual:.10g}; at most {self.gap:.3g} ({self.rel_gap:.2g} of it) is left to gain."
+            f"{self.dual + 0.0:.10g}; at most {self.gap:.3g} ({self.rel_gap:.2g} of it) is left to "
+            "gain."
         )
 
 
@@ -108,6 +109,7 @@ def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
         given = check_point(y, problem.n, "y").copy()
         replace_infeasible(given, guess, problem.b, problem.loss)
         dual = better(problem, dual, feasible_dual(problem, given))
+    refuse_without_bound(problem, dual.value)
     return pair_certificate(problem, point, dual)
 
 
@@ -132,6 +134,7 @@ def dual_from_margins(problem: Problem, u: np.ndarray) -> np.ndarray:
     return y
 
 
+@np.errstate(all="ignore")
 def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
     """Make y feasible for the regularizer, by mending and scaling, and evaluate D there.
 
@@ -159,8 +162,6 @@ def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
         + net_terms(zero_x, v, problem.net)[1]
     )
     if not math.isfinite(value):
-        if low is not None:
-            _refuse_without_zero(problem)
         value = -math.inf
     return DualPoint(y, v, value)
 
@@ -275,7 +276,7 @@ def _balanced(
     """Whether each unpenalised column is feasible up to rounding."""
     scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * y)
     over = np.maximum(v[free] - high[free], low[free] - v[free])
-    return np.asarray(over <= BALANCED * scale)
+    return np.asarray(np.isfinite(scale) & (over <= BALANCED * scale))
 
 
 def _mend(
@@ -298,13 +299,21 @@ def _mend(
             over = np.maximum(v - high[free], 0.0) + np.minimum(v - low[free], 0.0)
             scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * mended)
             touched |= np.abs(over) > BALANCED * scale
-            if not np.any(np.abs(over) > BALANCED * scale):
+            if np.all(np.isfinite(scale) & (np.abs(over) <= BALANCED * scale)):
                 return mended
             room = np.minimum(np.minimum(mended - ends[0], ends[1] - mended), 1.0)
             active = columns[:, touched]
             normal = active.T @ ((problem.c * room)[:, None] * active)
+            if not (np.all(np.isfinite(normal)) and np.all(np.isfinite(v))):
+                break
             shift = np.linalg.lstsq(normal, v[touched], rcond=1e-12)[0]
             mended = np.clip(mended + room * (active @ shift), *ends)
+        if len(free) == 1:  # scale one sign's part down: 0 is in the domain of most losses
+            terms = columns[:, 0] * problem.c * y
+            plus, minus = terms[terms > 0].sum(), -terms[terms < 0].sum()
+            if 0.0 < plus < math.inf and 0.0 < minus < math.inf:
+                down = np.where(terms > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+                return np.where(terms == 0, y, y * down)
     return np.zeros(problem.n)
 
 
@@ -318,8 +327,13 @@ def _columns(problem: Problem, free: np.ndarray) -> np.ndarray:
     return np.asarray(as_scipy(A)[:, free].toarray(), dtype=float)
 
 
-def _refuse_without_zero(problem: Problem) -> None:
-    """Scaling and the last resort lean on 0 being in the domain of phi*."""
+def refuse_without_bound(problem: Problem, dual: float) -> None:
+    """Refuse a problem for which no feasible dual point was found, if it is the loss's fault.
+
+    Scaling and the last resort lean on 0 being in the domain of phi*.
+    """
+    if math.isfinite(dual) or dual_bounds(problem)[0] is None:
+        return
     conjugate = problem.loss.conjugate
     if any(not math.isfinite(conjugate(0.0, float(b))) for b in np.unique(problem.b)[:1000]):
         raise IncompatibleError(

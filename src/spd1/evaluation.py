@@ -58,7 +58,7 @@ def dual_guess(u, b, loss, y):
     """y_i = phi'(u_i), feasible by construction; where u_i overflowed, phi'(0)."""
     for i in range(len(u)):
         y[i] = loss.derivative(u[i], b[i])
-        if not math.isfinite(loss.conjugate(y[i], b[i])):
+        if not abs(loss.conjugate(y[i], b[i])) < math.inf:
             y[i] = loss.derivative(0.0, b[i])
 
 
@@ -67,10 +67,10 @@ def replace_infeasible(y, guess, b, loss):
     """Where phi*(y_i) is infinite, clip y_i to the domain, or take guess_i; return how often."""
     count = 0
     for i in range(len(y)):
-        if not math.isfinite(loss.conjugate(y[i], b[i])):
+        if not abs(loss.conjugate(y[i], b[i])) < math.inf:
             low, high = loss.domain(b[i])
             y[i] = min(max(y[i], low), high)
-            if not math.isfinite(loss.conjugate(y[i], b[i])):
+            if not abs(loss.conjugate(y[i], b[i])) < math.inf:
                 y[i] = guess[i]
             count += 1
     return count

@@ -245,16 +245,11 @@ def _companion(A: CSR | CSC, conversion: str) -> Compressed:
 
 
 def _dense(X: Any) -> Dense:
-    if isinstance(X, np.ma.MaskedArray):
-        raise DataError("A is a masked array: fill the masked entries first, with A.filled(...)")
-    try:
-        values = np.asarray(X)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"A can't be read as an array: {error}") from None
+    values = plain_array(X, "A")
     if values.ndim != 2:
         hint = "; use A.reshape(-1, 1) for one feature" if values.ndim == 1 else ""
         raise DataError(f"A must have two dimensions, not {values.ndim}{hint}")
-    values = _real(values, "A")
+    values = as_real(values, "A")
     if not values.flags.aligned:
         values = values.copy()
     return Dense(_frozen(values))
@@ -264,13 +259,13 @@ def _sparse(X: Any) -> CSR | CSC:
     if X.ndim != 2:
         raise DataError(f"A must have two dimensions, not {X.ndim}")
     M = X if X.format in ("csr", "csc") else X.tocsr()
-    data = _real(M.data, "A")
+    data = as_real(M.data, "A")
     _check_indices(M)
     kind = sp.csr_array if M.format == "csr" else sp.csc_array
     if not M.has_canonical_format:  # unsorted or duplicate indices: mend a copy
-        M = kind((data, M.indices, M.indptr), shape=M.shape, copy=True)
+        M = kind((M.data, M.indices, M.indptr), shape=M.shape, copy=True)
         M.sum_duplicates()
-        data = M.data
+        data = as_real(M.data, "A")
     parts = _compressed(kind((data, M.indices, M.indptr), shape=M.shape, copy=False))
     return CSR(*parts) if M.format == "csr" else CSC(*parts)
 
@@ -285,7 +280,8 @@ def _check_indices(M: Any) -> None:
         raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
     if len(M.indices) != len(M.data):
         raise DataError("A has index and data arrays of different lengths")
-    if len(M.indices) and (M.indices.min() < 0 or M.indices.max() >= minor):
+    used = M.indices[: pointers[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= minor):
         raise DataError(f"A has an index outside 0 .. {minor - 1}")
 
 
@@ -300,7 +296,17 @@ def _compressed(M: Any) -> Compressed:
     return _frozen(data), _frozen(indices), _frozen(indptr), shape
 
 
-def _real(values: np.ndarray, name: str) -> np.ndarray:
+def plain_array(value: Any, name: str) -> np.ndarray:
+    """Return an ndarray of what was passed, or refuse it by name."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise DataError(f"{name} is a masked array: fill it first, with {name}.filled(...)")
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{name} can't be read as an array: {error}") from None
+
+
+def as_real(values: np.ndarray, name: str) -> np.ndarray:
     """Return float32 or float64 values; convert other real types where no digit is lost."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if kind == "O":
@@ -320,7 +326,11 @@ def _real(values: np.ndarray, name: str) -> np.ndarray:
     if kind == "f" or kind == "b" or size <= 2:
         return values.astype(np.float32)
     converted = values.astype(np.float64)
-    if size == 8 and values.size and np.abs(converted).max() > EXACT_INTEGER:
+    if (
+        size == 8
+        and values.size
+        and (values.max() > EXACT_INTEGER or values.min() < -EXACT_INTEGER)
+    ):
         raise DataError(f"{name} has integers above 2**53, which float64 can't hold exactly")
     return converted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import DataError
 from .losses import as_loss
-from .matrix import CSC, CSR, Dense, _real, as_matrix, column_access, row_access
+from .matrix import CSC, CSR, Dense, as_matrix, as_real, column_access, plain_array, row_access
 from .regularizers import as_regularizer
 
 __all__ = ["Problem"]
@@ -157,7 +157,7 @@ class Problem:
 
 def check_point(value: Any, size: int, name: str) -> np.ndarray:
     """Return a finite-shaped float64 vector of the right length, or refuse it by name."""
-    point = np.asarray(value)
+    point = plain_array(value, name)
     if point.dtype.kind not in "fiub":
         raise DataError(f"{name} has dtype {point.dtype}: numbers only")
     if point.shape != (size,):
@@ -169,14 +169,14 @@ def check_point(value: Any, size: int, name: str) -> np.ndarray:
 
 
 def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
-    labels = np.asarray(b)
+    labels = plain_array(b, "b")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise DataError(f"b must be one-dimensional, not of shape {labels.shape}")
     if len(labels) != n:
         raise DataError(f"b has {len(labels)} labels, A has {n} rows")
-    labels = np.array(_real(labels, "b"), dtype=np.float64)
+    labels = np.array(as_real(labels, "b"), dtype=np.float64)
     if not np.all(np.isfinite(labels)):
         raise DataError("b has NaN or infinite values")
     name, kind = type(loss).__name__, getattr(loss, "label_kind", "real")
@@ -195,10 +195,10 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
         weights = np.full(n, 1.0 / n)
     else:
-        weights = np.asarray(sample_weight)
+        weights = plain_array(sample_weight, "sample_weight")
         if weights.shape != (n,):
             raise DataError(f"sample_weight must have shape ({n},), not {weights.shape}")
-        weights = np.array(_real(weights, "sample_weight"), dtype=np.float64)
+        weights = np.array(as_real(weights, "sample_weight"), dtype=np.float64)
         if not np.all(np.isfinite(weights)):
             raise DataError("sample_weight has NaN or infinite values")
         if np.any(weights < 0):

@@ -122,9 +122,12 @@ def choose_sampling(problem: Problem, sampling: str) -> str:
 
 def make_sampler(problem: Problem, sampling: str) -> Uniform | Nonzeros:
     """Build the compiled sampler. In dense data every entry is stored: both kinds are uniform."""
+    uniform = Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
+    if choose_sampling(problem, sampling) == "uniform":
+        return uniform
     rows = problem.by_rows
-    if choose_sampling(problem, sampling) == "uniform" or isinstance(rows, Dense):
-        return Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
+    if isinstance(rows, Dense):
+        return uniform
     if rows.stored == 0:
         raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
     r, k = problem.stored_counts

@@ -20,6 +20,7 @@ from .certificate import (
     lag_of,
     pair_certificate,
     primal_point,
+    refuse_without_bound,
     relative,
     zero_dual,
 )
@@ -165,6 +166,7 @@ class Run:
         self.method.begin(x, y)
         self.method.compile()
         self.evaluate([(x, y)])
+        refuse_without_bound(self.problem, self.certificate().dual)
         self.started = time.perf_counter()
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         status = ""

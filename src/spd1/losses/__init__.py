@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import ParameterError
 from .absolute import Absolute
 from .base import Loss
@@ -97,7 +99,7 @@ def _check_parameters(loss: Any) -> None:
         if field not in RANGES:
             continue
         low, high, closed = RANGES[field]
-        if not isinstance(value, (int, float)) or not (
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not (
             low < value < high or (closed and value == low)
         ):
             sign = "<=" if closed else "<"
