@@ -1,4 +1,4 @@
-"""The five methods as they stand on paper: dense arrays, no lazy updates, draws given as lists.
+"""The methods as they stand on paper: dense arrays, no lazy updates, draws given as lists.
 
 Nothing here calls the package. ``r`` and ``k`` say how many columns a row, and how many rows a
 column, is drawn with: d and n for the paper's uniform sampling, the numbers of non-zeros of the
@@ -140,6 +140,21 @@ def saga(task: Task, x, rows, eta) -> np.ndarray:
         x = prox_g(task, x - eta * (n * task.c[i] * (new - table[i]) * task.A[i] + mean), eta)
         table[i] = new
     return x
+
+
+def rows(task: Task, x, y, order, eta, stored) -> tuple[np.ndarray, np.ndarray]:
+    """Row tiles: a whole row a step, the gradient afresh each time; ``stored`` masks the entries."""
+    n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
+    for i in order:
+        squares = np.sum(task.A[i] ** 2)
+        if squares == 0.0 or task.c[i] == 0.0:
+            continue
+        G, sigma = task.A.T @ (task.c * y), 1.0 / (eta * n * task.c[i] * squares)
+        old, j = y[i], stored[i]
+        y[i] = prox_dual(task.loss, old + sigma * (task.A[i] @ x), task.b[i], sigma)
+        ahead = k[j] * task.c[i] * task.A[i, j] * (y[i] - old)
+        x[j] = prox_g(task, x[j] - eta * n / k[j] * (G[j] + ahead), eta * n / k[j], j)
+    return x, y
 
 
 def theorem_1(L: float, D: float, R: float, R_prime: float, n: int, d: int, T: int) -> Any:

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
 from scipy.special import expit
 
+import reference
 from spd1 import L2, Box, ElasticNet, Problem, solve
 from spd1.errors import IncompatibleError
 from spd1.rng import index, key_of
@@ -118,7 +118,9 @@ def saddle_point(A, b, mu):
     for _ in range(60):
         y = -b * expit(-b * (A @ x))
         curvature = np.abs(y) * (1 - np.abs(y)) / n
-        step = np.linalg.solve(A.T @ (curvature[:, None] * A) + mu * np.eye(d), A.T @ y / n + mu * x)
+        step = np.linalg.solve(
+            A.T @ (curvature[:, None] * A) + mu * np.eye(d), A.T @ y / n + mu * x
+        )
         x = x - step
     assert np.linalg.norm(step) < 1e-14
     return x, -b * expit(-b * (A @ x))

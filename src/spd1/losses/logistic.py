@@ -64,9 +64,10 @@ class Logistic(NamedTuple):
             if abs(e) < 0.3:
                 bend = q * (1.0 - 2.0 * w) * slope
                 twist = q * (1.0 - 6.0 * q) * slope
-                z -= e * (1.0 - 0.5 * e * bend) / (1.0 - e * bend + e * e * twist / 6.0)
-                if sigma * (e * e) * (e * e) < 1e-15:
+                if sigma * (e * e) * (e * e) < 1e-13:  # as a series: no division
+                    z -= e * (1.0 + e * (0.5 * bend + e * (0.5 * bend * bend - twist / 6.0)))
                     return -b * min(max(w - sigma * z, 0.0), 1.0)
+                z -= e * (1.0 - 0.5 * e * bend) / (1.0 - e * bend + e * e * twist / 6.0)
         mirrored = w > 0.5  # by symmetry the root can be kept at z <= 0, where h is convex
         if mirrored:
             w = 1.0 - w
