@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-BASELINE = "import time; t = time.perf_counter(); import numpy, scipy.sparse; print(time.perf_counter() - t)"
-IMPORT = "import time; t = time.perf_counter(); import spd1; print(time.perf_counter() - t)"
+TIMED = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+BASELINE, IMPORT = TIMED.format("numpy, scipy.sparse"), TIMED.format("spd1")
 FIT = """
 import time, json
 t = time.perf_counter()

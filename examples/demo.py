@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def paper_problem() -> spd1.Problem:
-    """n = 1000, d = 10000, logistic loss, l2 = 1e-3."""
+    """Gaussian data, n = 1000, d = 10000, logistic loss, l2 = 1e-3."""
     A, b = make_synthetic(n=1000, d=10_000)
     return spd1.Problem(A, b, loss="logistic", reg=spd1.L2(1e-3))
 
@@ -100,6 +100,7 @@ def draw(problem: spd1.Problem, path: Path) -> Path:
     compare(results, x="seconds", optimum=optimum, ax=axes[1])
     axes[1].set_xscale("symlog", linthresh=1e-3)
     axes[1].set_ylabel("")
+    axes[0].get_legend().remove()
     figure.suptitle(
         f"Logistic regression, breast cancer with products, {problem.n} x {problem.d}, l2 = 0.1"
     )
