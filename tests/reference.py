@@ -143,7 +143,7 @@ def saga(task: Task, x, rows, eta) -> np.ndarray:
 
 
 def rows(task: Task, x, y, order, eta, stored) -> tuple[np.ndarray, np.ndarray]:
-    """Row tiles: a whole row a step, the gradient afresh each time; ``stored`` masks the entries."""
+    """Row tiles: a row a step, the gradient afresh each time; ``stored`` masks the entries."""
     n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
     for i in order:
         squares = np.sum(task.A[i] ** 2)

@@ -10,7 +10,17 @@ import numpy as np
 
 from .errors import DataError
 from .losses import as_loss
-from .matrix import CSC, CSR, Dense, as_matrix, as_real, column_access, plain_array, row_access
+from .matrix import (
+    CSC,
+    CSR,
+    Dense,
+    as_matrix,
+    as_real,
+    as_scipy,
+    column_access,
+    plain_array,
+    row_access,
+)
 from .regularizers import as_regularizer
 
 __all__ = ["Problem"]
@@ -101,6 +111,15 @@ class Problem:
         from .products import stored_counts
 
         return stored_counts(self.A)
+
+    @property
+    def weighted_column_counts(self) -> np.ndarray:
+        """Stored entries of each column in rows that carry weight."""
+        if isinstance(self.A, Dense) or np.all(self.c > 0):
+            return self.stored_counts[1]
+        pattern = as_scipy(self.A).astype(bool)
+        pattern.data[:] = True
+        return np.asarray(pattern.T @ (self.c > 0).astype(np.int64))
 
     @cached_property
     def by_rows(self) -> Dense | CSR:

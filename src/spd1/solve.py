@@ -127,14 +127,14 @@ def starting_point(problem: Problem, x0: Any, y0: Any) -> tuple[np.ndarray, np.n
     minimiser = problem.reg.minimiser(problem.d)
     flat = dual_from_margins(problem, np.zeros(problem.n))
     x, y = minimiser, flat
-    r, k = problem.stored_counts
+    r, k = problem.stored_counts[0], problem.weighted_column_counts
     if x0 is not None:
         x = check_point(x0, problem.d, "x0").copy()
         if not np.all(np.isfinite(x)):
             raise DataError("x0 has infinite values")
         if np.any(x < problem.reg.lower) or np.any(x > problem.reg.upper):
             raise DataError("x0 is outside the feasible set")
-        x[k == 0] = minimiser[k == 0]  # empty columns are solved in closed form
+        x[k == 0] = minimiser[k == 0]  # columns without data are solved in closed form
     if y0 is not None:
         y = check_point(y0, problem.n, "y0").copy()
         if replace_infeasible(y.copy(), y, problem.b, problem.loss):

@@ -40,8 +40,11 @@ class Seen(NamedTuple):
 
 FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
 WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
+FORGIVE = 1.2  # after going back, a best gap that was luck is slowly forgotten
+STALLED = 1e-3  # epochs that shrink the gap by less than this, ...
+PATIENCE = 4  # ... so many of them in a row without failing, have steps that are too small
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
-FAR_WORSE = 100.0  # the same for spd1 and rows, whose first epochs may be wild
+FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
 MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
@@ -125,6 +128,7 @@ class AutoSteps:
         self.tilt = 1.0  # eta / tilt and tau * tilt
         self.move = 1  # next neighbour to try: larger or smaller
         self.rate = 0.0  # log gap reduction an epoch at home, smoothed
+        self.stalls = 0  # epochs in a row that changed nothing
         self.epochs = 0
         self.previous = math.inf
         self.best = math.inf
@@ -138,7 +142,7 @@ class AutoSteps:
         if gap < self.best or self.anchor is None:
             self.best, self.anchor = gap, seen
         if gap <= WORSE * self.best:
-            known = 0.0 < gap < self.previous < math.inf
+            known = gap > 0.0 and 0.0 < self.previous < math.inf
             self._judge(math.log(self.previous / gap) if known else 0.0)
             self.previous = gap
         else:
@@ -149,9 +153,12 @@ class AutoSteps:
 
     def _judge(self, rate: float) -> None:
         """Keep a trial that beat home; then decide whether the next epoch tries a neighbour."""
-        if self.trial is None:
+        self.stalls = self.stalls + 1 if rate < STALLED else 0
+        if self.stalls >= PATIENCE:
+            self.home, self.stalls = self.home + 1, 0
+        elif self.trial is None:
             self.rate = 0.5 * (self.rate + rate)
-        elif rate > self.rate:
+        elif rate > max(self.rate, 0.0):
             self.home, self.rate = self.trial, rate
         else:
             self.move = -self.move
@@ -164,6 +171,8 @@ class AutoSteps:
             self.rate = 0.0
         self.trial, self.move = None, -1
         self.previous = self.best
+        if gap < math.inf:
+            self.best *= FORGIVE
         if self.anchor is not None:
             self.method.begin(self.anchor.x, self.anchor.y)
 
@@ -186,8 +195,8 @@ class FadingSteps:
     """Steps of spd1: Theorem 1's 1/sqrt(t) with estimates for its constants.
 
     The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy
-    beginning and still covers at least half of the run. If the gap explodes, the run goes back to
-    the best certified point with half the steps.
+    beginning and still covers at least half of the run. Steps are halved if the
+    gap is still far from its best by then, or explodes: then the run also goes back.
     """
 
     def __init__(self, method: Method) -> None:
@@ -202,10 +211,13 @@ class FadingSteps:
         self.epochs += 1
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
-        if not seen.gap <= FAR_WORSE * self.best:
+        doubled = self.epochs & (self.epochs - 1) == 0
+        exploded = not seen.gap <= FAR_WORSE * self.best
+        if exploded or (doubled and seen.gap > WORSE * self.best):
             self.method.steps = {name: 0.5 * value for name, value in self.method.steps.items()}
+        if exploded:
             self.method.begin(self.anchor.x, self.anchor.y)
-        elif self.epochs & (self.epochs - 1) == 0:
+        elif doubled:
             self.method.restart_average()
         return True
 
@@ -219,7 +231,9 @@ class BalancedSteps:
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self.method.steps = method.default_steps()
+        self.eta = method.default_steps()["eta"]
+        self.tilt = 1.0
+        self.method.steps = {"eta": self.eta}
         self.best = math.inf
         self.anchor: Seen | None = None
 
@@ -231,7 +245,8 @@ class BalancedSteps:
         if not seen.gap <= FAR_WORSE * self.best:
             factor = 0.25
             self.method.begin(self.anchor.x, self.anchor.y)
-        self.method.steps = {"eta": self.method.steps["eta"] * factor}
+        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
+        self.method.steps = {"eta": self.eta * self.tilt}
         return True
 
 

@@ -108,6 +108,8 @@ def typical_labels(problem: Problem) -> tuple[float, float]:
     L = max(float(np.sqrt(np.mean(y0**2))), 1e-3)
     if problem.label_kind == "sign":
         return SIGN_MARGIN, L
+    if problem.label_kind == "count":  # margins are logarithms of counts
+        return 1.0 + math.log1p(float(np.mean(problem.b))), L
     return 3.0 * max(float(np.std(problem.b)), 1e-3), L
 
 

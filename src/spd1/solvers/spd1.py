@@ -76,6 +76,7 @@ class SPD1(Method):
     def prepare(self, sampling: str) -> None:
         self.sampler = make_sampler(self.problem, sampling)
         self.kind = CONSTANT
+        self.head_start = 0  # automatic steps start as if a pass had been made: less wild
         self.steps_an_epoch = (
             self.problem.A.stored
             if _is_nonzeros(self.sampler)
@@ -84,7 +85,8 @@ class SPD1(Method):
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         n, d = self.problem.n, self.problem.d
-        self.origin = self.window = self.t
+        self.window = self.t
+        self.origin = self.t - self.head_start
         self.state = Averaged(
             x.copy(), y.copy(), np.zeros(d), np.zeros(n), np.zeros(d), np.zeros(n)
         )
@@ -125,14 +127,14 @@ class SPD1(Method):
         s, T = self.state, self.t - self.window
         if T == 0:
             return [(s.x.copy(), s.y.copy())]
-        x_mean = (s.x_sum + s.x * (T - s.x_last)) / T
-        y_mean = (s.y_sum + s.y * (T - s.y_last)) / T
+        x_mean = s.x + (s.x_sum - s.x * s.x_last) / T  # (sum + x (T - last)) / T, exact if x rested
+        y_mean = s.y + (s.y_sum - s.y * s.y_last) / T
         return [(x_mean, y_mean)]
 
     def default_steps(self) -> dict[str, float]:
         """Theorem 1 with estimates for D and L, and with caution."""
         p = self.problem
-        self.kind = INVERSE_SQRT
+        self.kind, self.head_start = INVERSE_SQRT, self.steps_an_epoch
         D, L = typical_sizes(p)
         R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
         R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
