@@ -60,7 +60,8 @@ def solve(
     Parameters
     ----------
     problem : Problem
-    method : {"spd1-vr", "spd1", "psgd", "svrg", "saga"}
+    method : {"spd1-vr", "spd1", "rows", "psgd", "svrg", "saga"}
+        Algorithms 2 and 1 of the paper, row tiles (the fast one), and what the paper compares with.
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float
