@@ -200,8 +200,8 @@ class Run:
         deadline = self.started + self.max_seconds
         clock = time.perf_counter()
         for _ in self.method.epoch():
-            if time.perf_counter() >= deadline:
-                break
+            if time.perf_counter() >= deadline or self.passes() >= self.max_passes:
+                break  # an epoch may be long: Theorem 3 asks for millions of inner steps
         self.seconds += time.perf_counter() - clock
         seen = self.evaluate(self.method.iterates())
         return "" if self.control.after_epoch(seen) else "diverged"
