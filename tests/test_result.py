@@ -56,7 +56,8 @@ def test_columns_of_a_trace(method, problem):
     # the result is the best point seen, the trace the point of each moment
     assert found.primal == trace.primal.min()
     assert found.dual == trace.dual[-1]
-    assert (found.passes, found.seconds) == (trace.passes[-1], trace.seconds[-1])
+    assert found.seconds == trace.seconds[-1]
+    assert 0.0 <= found.passes - trace.passes[-1] <= 2.0  # a restart may follow the last row
 
 
 def test_first_row_of_a_trace_is_the_starting_point(problem):

@@ -91,9 +91,42 @@ class Dense(NamedTuple):
         return Dense(self.values.T)
 
 
-@compiled(Matrix)
+class CompressedLines:
+    """What CSR and CSC share. Index arrays are unsigned views: no wrap-around tests in kernels."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+    def find(self, line, position):
+        """Value at a position of a line, by bisection; zero if it is not stored."""
+        low, high = np.int64(self.indptr[line]), np.int64(self.indptr[line + np.uint64(1)])
+        end = high
+        while low < high:
+            middle = (low + high) >> 1
+            if np.int64(self.indices[middle]) < np.int64(position):
+                low = middle + 1
+            else:
+                high = middle
+        found = 0.0
+        if low < end and np.int64(self.indices[low]) == np.int64(position):
+            found = np.float64(self.data[low])
+        return found
+
+    def line_length(self, i):
+        return np.int64(self.indptr[i + np.uint64(1)]) - np.int64(self.indptr[i])
+
+    def at(self, i, k):
+        p = np.uint64(self.indptr[i]) + np.uint64(k)
+        return self.indices[p], self.data[p]
+
+    def is_dense(self):
+        return False
+
+
+@compiled(CompressedLines)
 class CSR(NamedTuple):
-    """Compressed sparse rows. Index arrays are unsigned views: no wrap-around tests in kernels."""
+    """Compressed sparse rows: line i is row i."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -107,25 +140,7 @@ class CSR(NamedTuple):
         return self.shape[1]
 
     def entry(self, i, j):
-        low, high = np.int64(self.indptr[i]), np.int64(self.indptr[i + np.uint64(1)])
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if np.int64(self.indices[middle]) < np.int64(j):
-                low = middle + 1
-            else:
-                high = middle
-        found = 0.0
-        if low < end and np.int64(self.indices[low]) == np.int64(j):
-            found = np.float64(self.data[low])
-        return found
-
-    def line_length(self, i):
-        return np.int64(self.indptr[i + np.uint64(1)]) - np.int64(self.indptr[i])
-
-    def at(self, i, k):
-        p = np.uint64(self.indptr[i]) + np.uint64(k)
-        return self.indices[p], self.data[p]
+        return self.find(i, j)  # type: ignore[attr-defined]
 
     @property
     def stored(self) -> int:
@@ -143,7 +158,7 @@ class CSR(NamedTuple):
         return CSC(self.data, self.indices, self.indptr, self.shape[::-1])
 
 
-@compiled(Matrix)
+@compiled(CompressedLines)
 class CSC(NamedTuple):
     """Compressed sparse columns: line j is column j."""
 
@@ -159,25 +174,7 @@ class CSC(NamedTuple):
         return self.shape[1]
 
     def entry(self, i, j):
-        low, high = np.int64(self.indptr[j]), np.int64(self.indptr[j + np.uint64(1)])
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if np.int64(self.indices[middle]) < np.int64(i):
-                low = middle + 1
-            else:
-                high = middle
-        found = 0.0
-        if low < end and np.int64(self.indices[low]) == np.int64(i):
-            found = np.float64(self.data[low])
-        return found
-
-    def line_length(self, i):
-        return np.int64(self.indptr[i + np.uint64(1)]) - np.int64(self.indptr[i])
-
-    def at(self, i, k):
-        p = np.uint64(self.indptr[i]) + np.uint64(k)
-        return self.indices[p], self.data[p]
+        return self.find(j, i)  # type: ignore[attr-defined]
 
     @property
     def stored(self) -> int:

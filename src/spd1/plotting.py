@@ -44,6 +44,12 @@ def _axis(x: str) -> str:
     return AXES[x]
 
 
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    return _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+
+
 def plot_result(result: Result, ax: Any = None, x: str = "passes") -> Any:
     """Draw the relative gap of one run, and its primal and dual values as a shaded band.
 
@@ -57,9 +63,7 @@ def plot_result(result: Result, ax: Any = None, x: str = "passes") -> Any:
     -------
     matplotlib axes
     """
-    label = _axis(x)
-    if ax is None:
-        ax = _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+    label, ax = _axis(x), _axes(ax)
     trace, color = result.trace, STYLES[0][0]
     across = getattr(trace, x)
     ax.semilogy(across, np.maximum(trace.rel_gap, FLOOR), color=color, label="relative gap")
@@ -94,9 +98,7 @@ def compare(
     -------
     matplotlib axes
     """
-    label = _axis(x)
-    if ax is None:
-        ax = _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+    label, ax = _axis(x), _axes(ax)
     for k, (name, result) in enumerate(results.items()):
         color, marker, line = STYLES[k % len(STYLES)]
         trace = result.trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from .certificate import (
 )
 from .errors import DataError, ParameterError
 from .problem import Problem, check_point
+from .progress import ProgressLine
 from .result import Progress, Result, Trace
 from .solvers import method_class
 from .steps import Seen, make_steps
@@ -272,35 +272,3 @@ class Run:
             self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.passes(),
             self.seconds, self.trace, self.method.name, dict(self.method.steps),
         )  # fmt: skip
-
-
-class ProgressLine:
-    """Live progress on standard error: pass, primal, dual, relative gap, seconds.
-
-    A terminal shows one line that changes; a file or a pipe gets a line a second.
-    """
-
-    def __init__(self, name: str, tol: float) -> None:
-        self.out, self.name, self.tol = sys.stderr, name, tol
-        self.live = self.out.isatty()
-        self.pause = 0.05 if self.live else 1.0
-        self.shown = -math.inf
-        self.row: Progress | None = None
-
-    def show(self, row: Progress, rel_gap: float, last: bool = False) -> None:
-        """Write the row, unless the last one was just written."""
-        now = time.perf_counter()
-        if row is not self.row and (last or now - self.shown >= self.pause):
-            self.shown, self.row = now, row
-            self.write(row, rel_gap)
-        if last and self.live:
-            self.out.write("\n")
-
-    def write(self, row: Progress, rel_gap: float) -> None:
-        """Write one line, or write over the last one."""
-        text = (
-            f"{self.name:8s} pass {row.passes:7.1f}  primal {row.primal:.8g}  dual {row.dual:.8g}  "
-            f"gap {rel_gap:.1e} (goal {self.tol:.0e})  {row.seconds:.2f} s"
-        )
-        self.out.write(f"\r{text:<100s}" if self.live else f"{text}\n")
-        self.out.flush()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import IncompatibleError
+from ..sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -98,6 +99,28 @@ class Method(ABC):
         end = self.t + count
         for first in range(self.t, end, chunk):
             yield first, min(chunk, end - first)
+
+
+class EntryMethod(Method):
+    """What SPD1 and SPD1-VR share: they draw entries, and theorems cover them."""
+
+    step_names = ("eta", "tau")
+
+    def prepare(self, sampling: str) -> None:
+        p = self.problem
+        self.sampler = make_sampler(p, sampling)
+        self.uniform = isinstance(self.sampler, Uniform)
+        self.a_pass = p.n * p.d if self.uniform else p.A.stored  # steps that make up a pass
+
+    def demand(self, assumptions: dict[str, bool]) -> None:
+        """Refuse steps='theory' by name if an assumption of the theorems fails."""
+        assumptions = assumptions | {
+            "equal sample weights": self.problem.uniform_weights,
+            "sampling='uniform'": self.uniform,
+        }
+        missing = [text for text, holds in assumptions.items() if not holds]
+        if missing:
+            raise IncompatibleError(f"steps='theory' of {self.name} needs " + " and ".join(missing))
 
 
 def typical_labels(problem: Problem) -> tuple[float, float]:

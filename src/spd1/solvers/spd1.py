@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import IncompatibleError
 from ..jit import helper, kernel
-from ..sampling import make_sampler
-from .base import Method, typical_sizes
+from .base import EntryMethod, typical_sizes
 
 CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
 CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
@@ -67,21 +65,12 @@ def spd1_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
         state.y_last[i] = now
 
 
-class SPD1(Method):
+class SPD1(EntryMethod):
     """Stochastic primal-dual method with O(1) work in each iteration."""
 
     name = "spd1"
-    step_names = ("eta", "tau")
-
-    def prepare(self, sampling: str) -> None:
-        self.sampler = make_sampler(self.problem, sampling)
-        self.kind = CONSTANT
-        self.head_start = 0  # automatic steps start as if a pass had been made: less wild
-        self.steps_an_epoch = (
-            self.problem.A.stored
-            if _is_nonzeros(self.sampler)
-            else (self.problem.n * self.problem.d)
-        )
+    kind = CONSTANT
+    head_start = 0  # automatic steps start as if a pass had been made: less wild
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         n, d = self.problem.n, self.problem.d
@@ -97,11 +86,11 @@ class SPD1(Method):
             sums[:] = 0.0
 
     def epoch(self) -> Iterator[None]:
-        for first, count in self.chunks(self.steps_an_epoch):
+        for first, count in self.chunks(self.a_pass):
             self._run(first, count)
             self.t = first + count
-            self.entries_read += count * self.problem.A.stored / self.steps_an_epoch
-            self.paper_passes += count / self.steps_an_epoch
+            self.entries_read += count * self.problem.A.stored / self.a_pass
+            self.paper_passes += count / self.a_pass
             yield
 
     def _run(self, first: int, count: int) -> None:
@@ -134,7 +123,7 @@ class SPD1(Method):
     def default_steps(self) -> dict[str, float]:
         """Theorem 1 with estimates for D and L, and with caution."""
         p = self.problem
-        self.kind, self.head_start = INVERSE_SQRT, self.steps_an_epoch
+        self.kind, self.head_start = INVERSE_SQRT, self.a_pass
         D, L = typical_sizes(p)
         R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
         R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
@@ -145,24 +134,15 @@ class SPD1(Method):
     def theory_steps(self) -> dict[str, Any]:
         """Theorem 2 if g is strongly convex and phi smooth, Theorem 1 otherwise."""
         p = self.problem
-        missing = []
-        if not math.isfinite(p.L):
-            missing.append(f"a Lipschitz loss ({type(p.loss).__name__} has no constant L)")
-        if not math.isfinite(p.D):
-            missing.append("a bounded feasible set (give the regularizer lower and upper)")
-        if not p.uniform_weights:
-            missing.append("equal sample weights")
-        if _is_nonzeros(self.sampler):
-            missing.append("sampling='uniform'")
-        if missing:
-            raise IncompatibleError("steps='theory' of spd1 needs " + " and ".join(missing))
+        self.demand(
+            {
+                f"a Lipschitz loss ({type(p.loss).__name__} has no constant L)": math.isfinite(p.L),
+                "a bounded feasible set (give the regularizer lower and upper)": math.isfinite(p.D),
+            }
+        )
         if p.mu > 0 and p.gamma > 0:
             self.kind = INVERSE_LINEAR
             return {"eta": 2.0 / p.mu, "tau": 2.0 * p.n * p.d / p.gamma}
         self.kind = INVERSE_SQRT
         root = math.sqrt(2.0 * p.d)
         return {"eta": root * p.D / (p.L * p.R), "tau": root * p.L * p.n / (p.D * p.R_prime)}
-
-
-def _is_nonzeros(sampler: Any) -> bool:
-    return hasattr(sampler, "guide")

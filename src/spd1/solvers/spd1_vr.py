@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import IncompatibleError
 from ..jit import kernel
 from ..products import adjoint, margins
-from ..sampling import make_sampler
-from .base import Method, saddle_steps
-from .spd1 import _is_nonzeros
+from .base import EntryMethod, saddle_steps
 
 ENTRIES_A_STEP = 3  # a_ij, a_i'j, a_ij'
 CONTRACTION_FACTOR = 4096.0 / 5.0 * math.log(5.0)  # Theorem 3: (1 - 5/(4096 m))^T <= 1/5
@@ -49,17 +46,14 @@ def spd1_vr_steps(sampler, b, weights, state, loss, net, steps, first, count, ke
         y[i] = loss.prox_conjugate(y_i + tau * a * (x_bar - x_snap[j]), b[i], sigma_i)
 
 
-class SPD1VR(Method):
+class SPD1VR(EntryMethod):
     """SPD1 with variance reduction: an outer loop of snapshots around O(1) steps."""
 
     name = "spd1-vr"
-    step_names = ("eta", "tau")
 
     def prepare(self, sampling: str) -> None:
-        self.sampler = make_sampler(self.problem, sampling)
-        p = self.problem
-        self.a_pass = p.A.stored if _is_nonzeros(self.sampler) else p.n * p.d
-        self.inner_steps = self.a_pass
+        super().prepare(sampling)
+        self.inner_steps = self.a_pass  # T = nd, as in the paper's experiments
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         p = self.problem
@@ -108,17 +102,12 @@ class SPD1VR(Method):
     def theory_steps(self) -> dict[str, Any]:
         """Theorem 3, which also sets the number of inner steps T."""
         p = self.problem
-        missing = []
-        if not p.gamma > 0:
-            missing.append(f"a smooth loss ({type(p.loss).__name__} is not)")
-        if not p.mu > 0:
-            missing.append("a strongly convex regularizer (l2 > 0 for every feature)")
-        if not p.uniform_weights:
-            missing.append("equal sample weights")
-        if _is_nonzeros(self.sampler):
-            missing.append("sampling='uniform'")
-        if missing:
-            raise IncompatibleError("steps='theory' of spd1-vr needs " + " and ".join(missing))
+        self.demand(
+            {
+                f"a smooth loss ({type(p.loss).__name__} is not)": p.gamma > 0,
+                "a strongly convex regularizer (l2 > 0 for every feature)": p.mu > 0,
+            }
+        )
         # The theorem assumes kappa, kappa' >= 1; R and R' are only bounds, so they may be enlarged.
         R2 = max(p.R**2, p.mu * p.gamma)
         R2_prime = max(p.R_prime**2, p.n * p.mu * p.gamma / p.d)
