@@ -61,9 +61,8 @@ def test_columns_of_a_trace(method, problem):
 
 
 def test_first_row_of_a_trace_is_the_starting_point(problem):
-    trace = solve(problem, "spd1-vr", max_passes=1).trace
-    assert trace.primal[0] == pytest.approx(math.log(2.0), rel=1e-14)  # x = 0, every margin 0
-    assert trace.passes[0] == 0.0
+    row = solve(problem, "spd1-vr", max_passes=1).trace.rows[0]
+    assert (row.passes, row.primal) == (0.0, pytest.approx(math.log(2.0)))  # x = 0, margins 0
 
 
 PASSES_AN_EPOCH = dict.fromkeys(METHODS, (1, 1)) | {"spd1-vr": (5, 2), "svrg": (3, 2)}

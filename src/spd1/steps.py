@@ -195,8 +195,8 @@ class FadingSteps:
     """Steps of spd1: Theorem 1's 1/sqrt(t) with estimates for its constants.
 
     The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy
-    beginning and still covers at least half of the run. Steps are halved if the
-    gap is still far from its best by then, or explodes: then the run also goes back.
+    beginning and still covers at least half of the run. If the gap explodes, the run goes
+    back to its best point with half the steps.
     """
 
     def __init__(self, method: Method) -> None:
@@ -211,13 +211,10 @@ class FadingSteps:
         self.epochs += 1
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
-        doubled = self.epochs & (self.epochs - 1) == 0
-        exploded = not seen.gap <= FAR_WORSE * self.best
-        if exploded or (doubled and seen.gap > WORSE * self.best):
+        if not seen.gap <= FAR_WORSE * self.best:
             self.method.steps = {name: 0.5 * value for name, value in self.method.steps.items()}
-        if exploded:
             self.method.begin(self.anchor.x, self.anchor.y)
-        elif doubled:
+        elif self.epochs & (self.epochs - 1) == 0:
             self.method.restart_average()
         return True
 
