@@ -115,11 +115,17 @@ def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
 
 def primal_point(problem: Problem, x: np.ndarray) -> PrimalPoint:
     """Evaluate P at x; a sum that overflowed counts as infinite."""
-    from .evaluation import loss_terms, net_terms
     from .products import margins
 
     with np.errstate(all="ignore"):
-        u = margins(problem.A, x)
+        return primal_of(problem, x, margins(problem.A, x))
+
+
+def primal_of(problem: Problem, x: np.ndarray, u: np.ndarray) -> PrimalPoint:
+    """Evaluate P at x, its margins u = A x known."""
+    from .evaluation import loss_terms, net_terms
+
+    with np.errstate(all="ignore"):
         loss = loss_terms(u, np.zeros(problem.n), problem.b, problem.c, problem.loss)[0]
         value = float(loss + net_terms(x, np.zeros(problem.d), problem.net)[0])
     return PrimalPoint(x, u, value if math.isfinite(value) else math.inf)
@@ -142,10 +148,17 @@ def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
     with l1 > 0 alone need |v_j| <= l1_j: y is scaled down. Columns with no penalty at all need
     v_j = 0 (on their unbounded sides): y is moved where it has room to move.
     """
+    from .products import adjoint
+
+    return dual_of(problem, y, -adjoint(problem.A, problem.c * y))
+
+
+@np.errstate(all="ignore")
+def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
+    """The same, v = -A'(c y) known."""
     from .evaluation import loss_terms, net_terms
     from .products import adjoint
 
-    v = -adjoint(problem.A, problem.c * y)
     low, high = dual_bounds(problem)
     if low is not None and high is not None:
         free = np.flatnonzero((low == 0.0) | (high == 0.0))

@@ -37,8 +37,12 @@ class Matrix:
         """Entry a_ij, stored or not."""
         raise NotImplementedError
 
+    def line_count(self):
+        """Number of lines: the rows of Dense and CSR, the columns of CSC."""
+        raise NotImplementedError
+
     def line_length(self, i):
-        """Number of stored entries in line i: a row of Dense and CSR, a column of CSC."""
+        """Number of stored entries in line i."""
         raise NotImplementedError
 
     def at(self, i, k):
@@ -64,6 +68,9 @@ class Dense(NamedTuple):
 
     def entry(self, i, j):
         return self.values[i, j]
+
+    def line_count(self):
+        return self.values.shape[0]
 
     def line_length(self, i):
         return self.values.shape[1]
@@ -112,6 +119,9 @@ class CompressedLines:
         if low < end and np.int64(self.indices[low]) == np.int64(position):
             found = np.float64(self.data[low])
         return found
+
+    def line_count(self):
+        return len(self.indptr) - 1
 
     def line_length(self, i):
         return np.int64(self.indptr[i + np.uint64(1)]) - np.int64(self.indptr[i])

@@ -162,13 +162,14 @@ class Run:
         self.trace = Trace()
         self.seconds = 0.0
         self.best: tuple[PrimalPoint, DualPoint] | None = None
+        self._certificate: Certificate | None = None
 
     def go(self, x: np.ndarray, y: np.ndarray, callback: Callback | None, verbose: bool) -> Result:
-        self.method.begin(x, y)
         self.method.compile()
+        self.started = time.perf_counter()
+        self.method.begin(x, y)
         self.evaluate([(x, y)])
         refuse_without_bound(self.problem, self.certificate().dual)
-        self.started = time.perf_counter()
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         status = ""
         try:
@@ -214,6 +215,9 @@ class Run:
 
         Any feasible y proves its bound for every x, so the best of each is kept on its own.
         """
+        ready = self.method.evaluated()
+        if ready is not None:
+            return self.take(*ready)
         found: list[tuple[PrimalPoint, Seen]] = []
         for x, y in iterates:
             if np.all(np.isfinite(x)) and (y is None or np.all(np.isfinite(y))):
@@ -221,6 +225,22 @@ class Run:
         if not found:
             return self.record(None, Seen(math.inf, iterates[0][0], np.zeros(self.problem.n), 1.0))
         return self.record(*min(found, key=lambda one: one[0].value))
+
+    def take(self, point: PrimalPoint, dual: DualPoint) -> Seen:
+        """Keep what a method has evaluated itself: nothing is left to compute."""
+        if self.best is None:
+            self.keep(point, dual)
+        else:
+            primal, bound = self.best
+            self.keep(
+                point if point.value < primal.value else primal,
+                dual if dual.value > bound.value else bound,
+            )
+        return self.record(point, Seen(point.value - dual.value, point.x, dual.y, 1.0))
+
+    def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
+        self.best = (point, dual)
+        self._certificate = None
 
     def look(self, x: np.ndarray, y: np.ndarray | None) -> tuple[PrimalPoint, Seen]:
         """Evaluate one iterate and offer what it proves."""
@@ -245,7 +265,9 @@ class Run:
         primal, gap, dual = math.inf, math.inf, -math.inf
         if self.best is not None:
             dual = self.best[1].value
-            if point is not None:
+            if point is self.best[0]:
+                primal, gap = point.value, self.certificate().gap
+            elif point is not None:
                 primal, gap = point.value, pair_certificate(self.problem, point, self.best[1]).gap
         counts = self.passes(), self.method.paper_passes, self.seconds
         self.trace.rows.append(Progress(*counts, primal, dual, gap, relative(gap, primal, dual)))
@@ -254,14 +276,16 @@ class Run:
     def offer(self, point: PrimalPoint, dual: DualPoint) -> None:
         """Keep the point and the bound if they are the best so far."""
         if self.best is None:
-            self.best = (point, better(self.problem, zero_dual(self.problem), dual))
+            self.keep(point, better(self.problem, zero_dual(self.problem), dual))
         else:
             x_best = point if point.value < self.best[0].value else self.best[0]
-            self.best = (x_best, better(self.problem, self.best[1], dual))
+            self.keep(x_best, better(self.problem, self.best[1], dual))
 
     def certificate(self) -> Certificate:
         assert self.best is not None  # evaluate() has run
-        return pair_certificate(self.problem, *self.best)
+        if self._certificate is None:
+            self._certificate = pair_certificate(self.problem, *self.best)
+        return self._certificate
 
     def result(self, status: str) -> Result:
         c = self.certificate()

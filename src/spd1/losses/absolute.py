@@ -27,6 +27,9 @@ class Absolute(NamedTuple):
     def derivative(self, u, b):
         return 1.0 if u > b else (-1.0 if u < b else 0.0)
 
+    def curvature(self, u, b):
+        return 0.0
+
     def conjugate(self, y, b):
         return b * y if abs(y) <= 1.0 else math.inf
 
@@ -39,3 +42,7 @@ class Absolute(NamedTuple):
     @property
     def L(self) -> float:
         return 1.0
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 0.0

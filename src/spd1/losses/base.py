@@ -25,6 +25,14 @@ class Loss:
         """Derivative of phi in u; any subgradient where there are several."""
         raise NotImplementedError
 
+    def curvature(self, u, b):
+        """Second derivative of phi, or one from either side where it jumps; for Newton's steps.
+
+        Default: a central difference. Newton's steps are safeguarded, so it need not be exact.
+        """
+        h = 1e-5 * (1.0 + abs(u))
+        return max((self.derivative(u + h, b) - self.derivative(u - h, b)) / (2.0 * h), 0.0)
+
     def conjugate(self, y, b):
         """sup_u { u y - phi(u) }, infinite outside its domain."""
         raise NotImplementedError
@@ -72,6 +80,11 @@ class Loss:
     def gamma(self) -> float:
         """Phi is (1/gamma)-smooth, phi* is gamma-strongly convex; 0 if neither."""
         return 0.0
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        """(l1, l2) if phi*(y) = b y + l1 |y| + l2/2 y^2 on its domain, else None."""
+        return None
 
     @property
     def label_kind(self) -> str:

@@ -29,6 +29,9 @@ class EpsilonInsensitive(NamedTuple):
     def derivative(self, u, b):
         return 1.0 if u - b > self.eps else (-1.0 if b - u > self.eps else 0.0)
 
+    def curvature(self, u, b):
+        return 0.0
+
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) if abs(y) <= 1.0 else math.inf
 
@@ -43,3 +46,7 @@ class EpsilonInsensitive(NamedTuple):
     @property
     def L(self) -> float:
         return 1.0
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return float(self.eps), 0.0

@@ -27,6 +27,9 @@ class Hinge(NamedTuple):
     def derivative(self, u, b):
         return -b if b * u < 1.0 else 0.0
 
+    def curvature(self, u, b):
+        return 0.0
+
     def conjugate(self, y, b):
         return b * y if -1.0 <= b * y <= 0.0 else math.inf
 
@@ -43,3 +46,7 @@ class Hinge(NamedTuple):
     @property
     def label_kind(self) -> str:
         return "sign"
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 0.0

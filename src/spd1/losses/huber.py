@@ -32,6 +32,9 @@ class Huber(NamedTuple):
     def derivative(self, u, b):
         return min(max(u - b, -self.delta), self.delta)
 
+    def curvature(self, u, b):
+        return 1.0 if abs(u - b) <= self.delta else 0.0
+
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y if abs(y) <= self.delta else math.inf
 
@@ -48,3 +51,7 @@ class Huber(NamedTuple):
     @property
     def gamma(self) -> float:
         return 1.0
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 1.0

@@ -34,6 +34,10 @@ class Logistic(NamedTuple):
             return -b * e / (1.0 + e)
         return -b / (1.0 + math.exp(m))
 
+    def curvature(self, u, b):
+        e = math.exp(-abs(u))
+        return e / ((1.0 + e) * (1.0 + e))
+
     def conjugate(self, y, b):
         s = -b * y
         if not 0.0 <= s <= 1.0:

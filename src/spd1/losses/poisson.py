@@ -27,6 +27,9 @@ class Poisson(NamedTuple):
     def derivative(self, u, b):
         return math.exp(u) - b if u < 709.0 else math.inf
 
+    def curvature(self, u, b):
+        return math.exp(u) if u < 709.0 else math.inf
+
     def conjugate(self, y, b):
         m = y + b
         if m > 0.0:

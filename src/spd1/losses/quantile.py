@@ -29,6 +29,9 @@ class Quantile(NamedTuple):
     def derivative(self, u, b):
         return 1.0 - self.q if u > b else (-self.q if u < b else 0.0)
 
+    def curvature(self, u, b):
+        return 0.0
+
     def conjugate(self, y, b):
         return b * y if -self.q <= y <= 1.0 - self.q else math.inf
 
@@ -41,3 +44,7 @@ class Quantile(NamedTuple):
     @property
     def L(self) -> float:
         return float(max(self.q, 1.0 - self.q))
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 0.0

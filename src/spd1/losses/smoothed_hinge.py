@@ -34,6 +34,9 @@ class SmoothedHinge(NamedTuple):
     def derivative(self, u, b):
         return -b * min(max((1.0 - b * u) / self.s, 0.0), 1.0)
 
+    def curvature(self, u, b):
+        return 1.0 / self.s if 0.0 < 1.0 - b * u < self.s else 0.0
+
     def conjugate(self, y, b):
         return b * y + 0.5 * self.s * y * y if -1.0 <= b * y <= 0.0 else math.inf
 
@@ -54,3 +57,7 @@ class SmoothedHinge(NamedTuple):
     @property
     def label_kind(self) -> str:
         return "sign"
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, float(self.s)

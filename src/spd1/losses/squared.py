@@ -26,6 +26,9 @@ class Squared(NamedTuple):
     def derivative(self, u, b):
         return u - b
 
+    def curvature(self, u, b):
+        return 1.0
+
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y
 
@@ -35,3 +38,7 @@ class Squared(NamedTuple):
     @property
     def gamma(self) -> float:
         return 1.0
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 1.0

@@ -30,6 +30,9 @@ class SquaredEpsilonInsensitive(NamedTuple):
         over = 2.0 * max(0.0, abs(u - b) - self.eps)
         return over if u > b else -over
 
+    def curvature(self, u, b):
+        return 2.0 if abs(u - b) > self.eps else 0.0
+
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) + 0.25 * y * y
 
@@ -41,3 +44,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
     @property
     def gamma(self) -> float:
         return 0.5
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return float(self.eps), 0.5

@@ -28,6 +28,9 @@ class SquaredHinge(NamedTuple):
     def derivative(self, u, b):
         return -2.0 * b * max(0.0, 1.0 - b * u)
 
+    def curvature(self, u, b):
+        return 2.0 if b * u < 1.0 else 0.0
+
     def conjugate(self, y, b):
         return b * y + 0.25 * y * y if b * y <= 0.0 else math.inf
 
@@ -44,3 +47,7 @@ class SquaredHinge(NamedTuple):
     @property
     def label_kind(self) -> str:
         return "sign"
+
+    @property
+    def conjugate_net(self) -> tuple[float, float] | None:
+        return 0.0, 0.5

@@ -13,6 +13,7 @@ from ..errors import IncompatibleError
 from ..sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
+    from ..certificate import DualPoint, PrimalPoint
     from ..problem import Problem
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
@@ -78,6 +79,10 @@ class Method(ABC):
     @abstractmethod
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         """Points worth certifying, the method's output first; y is None if it has no dual."""
+
+    def evaluated(self) -> tuple[PrimalPoint, DualPoint] | None:
+        """Points whose products with A the method has at hand; None: the outer loop computes."""
+        return None
 
     @abstractmethod
     def default_steps(self) -> dict[str, float]:

@@ -1,0 +1,299 @@
+"""Newton's method with active sets, on the primal or on the dual.
+
+Each epoch looks at every coordinate once (the full gradient, which is also the certificate), picks
+those that can move, and minimises a quadratic model over them: coordinate descent finds out which
+kinks to sit at, Newton's step on the free ones does the rest. See ``composite`` for the two faces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..certificate import DualPoint, PrimalPoint, dual_from_margins, dual_of, primal_of
+from ..errors import IncompatibleError, ParameterError
+from ..problem import Problem
+from ..products import adjoint, margins
+from .base import Method
+from .composite import ConjugatePart, LossPart, fill_terms
+from .smooth import SmoothDirection
+from .subspace import face_costs, newton_on_face, pinned
+from .working_set import curvatures, descend, lines_of, move_margins
+
+SMALLEST_SET = 100
+NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
+import os
+SWEEPS = int(os.environ.get("SW","6"))
+ENOUGH = float(os.environ.get("EN","0.1"))
+ROUNDS = 40
+INNER = float(os.environ.get("INN","0.1"))  # how far an epoch solves its model, relative to the gap
+ARMIJO = 1e-2
+
+
+class Face:
+    """min_z F(m) + h(z): state of either face of the problem."""
+
+    quadratic: bool
+    across: bool
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def restart(self, z: np.ndarray) -> None:
+        self.z = z
+        self.m = self.margins_of(z)
+        self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
+        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.gradient = self.gradient_of(self.slope)
+
+    part: Any
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def table(self, chosen: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def points(self) -> tuple[PrimalPoint, DualPoint]:
+        raise NotImplementedError
+
+
+class PrimalFace(Face):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.part = LossPart(problem.loss, problem.b, problem.c)
+        self.quadratic = type(problem.loss).__name__ == "Squared"
+        self.across = problem.A.row_major
+        reg = problem.reg
+        fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
+        self.full = np.empty((problem.d, 5))
+        for column, value in enumerate(fields):
+            self.full[:, column] = value
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        del y
+        self.restart(x.copy())
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return margins(self.problem.A, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return adjoint(self.problem.A, slope)
+
+    def points(self) -> tuple[PrimalPoint, DualPoint]:
+        p = self.problem
+        point = primal_of(p, self.z.copy(), self.m.copy())
+        return point, dual_of(p, dual_from_margins(p, self.m), -self.gradient)
+
+
+class DualFace(Face):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        reg = problem.reg
+        self.part = ConjugatePart(problem.net)
+        bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
+        self.quadratic = not (np.any(np.asarray(reg.l1) > 0) or bounded)
+        self.across = not problem.A.row_major
+        self.full = self._table()
+
+    def _table(self) -> np.ndarray:
+        from ..evaluation import loss_domain
+
+        p = self.problem
+        l1, l2 = p.loss.conjugate_net
+        low, high = np.empty(p.n), np.empty(p.n)
+        loss_domain(p.b, p.loss, low, high)
+        table = np.empty((p.n, 5))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table[:, 0], table[:, 1] = -p.b, l1
+            table[:, 2] = l2 / p.c
+            table[:, 3], table[:, 4] = -p.c * high, -p.c * low
+        table[p.c == 0] = 0.0
+        return table
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        del x
+        self.restart(np.clip(-self.problem.c * y, self.full[:, 3], self.full[:, 4]))
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.problem.A, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.problem.A, slope)
+
+    def points(self) -> tuple[PrimalPoint, DualPoint]:
+        p = self.problem
+        point = primal_of(p, self.slope.copy(), self.gradient.copy())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        return point, dual_of(p, y, self.m.copy())
+
+
+class Newton(Method):
+    """Working sets, coordinate descent and Newton's steps."""
+
+    name = "newton"
+    step_names = ()
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        if problem.gamma > 0 or problem.label_kind == "count":
+            return
+        if problem.loss.conjugate_net is None or not problem.mu > 0:
+            raise IncompatibleError("newton needs a smooth loss, or l2 > 0 and a hinge-like loss")
+
+    def prepare(self, sampling: str) -> None:
+        p = self.problem
+        if sampling != "auto":
+            raise ParameterError(f"sampling={sampling!r} means nothing to newton")
+        smooth = (p.gamma > 0 or p.label_kind == "count") and not os.environ.get("DUAL")
+        self.face: Any = PrimalFace(p) if smooth else DualFace(p)
+        reg = p.reg
+        bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
+        kinks = np.any(np.asarray(reg.l1) > 0) or bounded
+        self.everywhere = SmoothDirection(p) if smooth and not kinks else None
+        self.wanted = SMALLEST_SET
+        self.gap = math.inf
+        self.eps = 0.0
+        self.lazy = 0
+        self.patience = 2
+
+    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.face.start(x, y)
+        self.pair = self.face.points()
+        self._set_goal()
+
+    def _set_goal(self) -> None:
+        """How far the next epoch solves its model."""
+        gap = self.pair[0].value - self.pair[1].value
+        self.eps = INNER * gap if gap < 0.9 * self.gap else 0.1 * self.eps
+        self.gap = min(gap, self.gap)
+
+    def evaluated(self) -> tuple[PrimalPoint, DualPoint]:
+        return self.pair
+
+    def epoch(self) -> Iterator[None]:
+        if self.everywhere is not None:
+            self.step_everywhere(self.everywhere)
+            yield
+            return
+        face = self.face
+        chosen = self.choose()
+        B, ids = lines_of(self.problem.A, chosen, face.across)
+        table = face.full[chosen]
+        for _ in range(ROUNDS):
+            gain = self.improve(chosen, B, ids, table)
+            if face.quadratic or gain <= self.eps:
+                break
+        face.gradient = face.gradient_of(face.slope)
+        self.pair = face.points()
+        self._set_goal()
+        self.entries_read += 2 * self.problem.A.stored
+        yield
+
+    def step_everywhere(self, direction: SmoothDirection) -> None:
+        """No kinks: one Newton step on all coordinates."""
+        face = self.face
+        everything = slice(None)
+        gap = max(self.gap, 0.0) / max(abs(self.pair[0].value), 1e-300)
+        accuracy = min(0.2, math.sqrt(gap))
+        before = direction.passes
+        step = direction.solve(face.bend, face.gradient + face.full[:, 2] * face.z, accuracy)
+        self.search(everything, face.full, face.z, step, face.margins_of(step))
+        face.gradient = face.gradient_of(face.slope)
+        self.pair = face.points()
+        self._set_goal()
+        self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
+
+    def choose(self) -> np.ndarray:
+        """Coordinates that are not zero, and the zeros that want to move most."""
+        face = self.face
+        z, table, q = face.z, face.full, face.gradient + face.full[:, 0]
+        l1 = table[:, 1]
+        force = np.where(z == 0.0, np.abs(q) - l1, math.inf)
+        # force[(z == table[:, 3]) ...] bounds: those that push outwards stay where they are
+        outward = ((z == table[:, 3]) & (q >= l1)) | ((z == table[:, 4]) & (q <= -l1))
+        force[outward] = -math.inf
+        able = np.flatnonzero(force > -NEAR * l1)
+        nonzero = int(np.count_nonzero(z))
+        self.wanted = max(self.wanted, 2 * nonzero)
+        if isinstance(face, PrimalFace) and len(able) > self.wanted:
+            able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
+        able.sort()
+        return able
+
+    def improve(self, chosen: np.ndarray, B: Any, ids: np.ndarray, table: np.ndarray) -> float:
+        """Minimise the model at the current point, then search the line to its minimiser."""
+        face = self.face
+        old = face.z[chosen]
+        z, slope = old.copy(), face.slope.copy()
+        curvature = np.empty(len(ids))
+        curvatures(B, ids, face.bend, curvature)
+        goal = 0.3 * self.eps
+        sweeps = SWEEPS
+        for _ in range(ROUNDS):
+            start = slope @ slope
+            gain, before = descend(
+                B, ids, table, z, curvature, face.bend, slope, sweeps, 0.01 * goal
+            )
+            rate = min(gain / before, 0.999) if before > 0.0 else 0.0
+            left = gain * rate / (1.0 - rate)
+            if left <= goal and self.lazy < self.patience:
+                self.lazy += 1
+                break
+            sweeps = SWEEPS
+            free = ids[np.flatnonzero(~pinned(z, table))]
+            factor, gradients = face_costs(B, free, len(slope))
+            cost = min(factor, gradients) / (gradients + 1e-300) * 25  # in sweeps
+            if self.lazy < self.patience:
+                more = 1 + math.log(goal / left) / math.log(rate)
+                if more < cost:
+                    sweeps = min(int(more) + 2, 5 * SWEEPS)
+                    continue
+            self.lazy = 0
+            newton = newton_on_face(B, ids, table, z, face.bend, slope)
+            self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
+            if newton <= goal and gain <= goal:
+                break
+        move = np.zeros(len(face.m))
+        move_margins(B, ids, z - old, move)
+        return self.search(chosen, table, old, z - old, move)
+
+    def search(self, chosen: Any, table: Any, old: Any, step: Any, move: Any) -> float:
+        face = self.face
+        linear, l1, l2 = table[:, 0], table[:, 1], table[:, 2]
+
+        def separable(z: np.ndarray) -> float:
+            return float(linear @ z + l1 @ np.abs(z) + 0.5 * (l2 @ (z * z)))
+
+        before = separable(old)
+        total = face.value + before
+        promised = float(face.slope @ move) + separable(old + step) - before
+        t = 1.0
+        while True:
+            z, m = old + t * step, face.m + t * move
+            value = fill_terms(face.part, m, face.slope, face.bend)
+            now = value + separable(z)
+            if now <= total + ARMIJO * t * promised + 1e-15 * abs(total) or t < 1e-10:
+                break
+            t *= 0.5
+        face.z[chosen], face.m, face.value = z, m, value
+        return total - now
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        return [(self.pair[0].x, self.pair[1].y)]
+
+    def default_steps(self) -> dict[str, float]:
+        return {}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError("newton has no step sizes: use steps='auto'")
+
+    def compile(self) -> None:
+        pass

@@ -1,0 +1,111 @@
+"""Newton's direction where nothing has a kink: all coordinates at once.
+
+    (A' diag(bend) A + diag(l2)) step = -gradient
+
+solved in the cheapest of three ways: through the n x n matrix K = A diag(1/l2) A' of few rows,
+through the d x d matrix of few columns, or by conjugate gradients that read A once a product.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..matrix import Dense
+from ..problem import Problem
+from ..products import adjoint, margins
+from .composite import curved_lines
+from .subspace import FLOP, conjugate_gradients, spread_lines
+
+LARGEST_GRAM = 1500
+CG_PASSES = 60  # passes that conjugate gradients take in a whole run, roughly
+DENSE_ENTRY = 4e-10  # seconds to read an entry of A once
+SPARSE_ENTRY = 2e-9
+CG_LIMIT = 250
+
+
+class SmoothDirection:
+    """Solver of Newton's equations for one problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = p = problem
+        self.l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
+        entry = DENSE_ENTRY if isinstance(p.A, Dense) else SPARSE_ENTRY
+        by_reading = entry * p.A.stored * CG_PASSES
+        spread = 1e-9 * p.n * p.d if not isinstance(p.A, Dense) else 0.0
+        by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + spread
+        by_columns = 6 * (FLOP * p.d * p.d * (p.n + p.d)) + spread
+        if p.n > LARGEST_GRAM or not np.all(self.l2 > 0):
+            by_rows = math.inf
+        if p.d > LARGEST_GRAM or spread > 0:
+            by_columns = math.inf
+        cheapest = min(by_reading, by_rows, by_columns)
+        self.way = {by_reading: "cg", by_rows: "rows", by_columns: "columns"}[cheapest]
+        self.gram: np.ndarray | None = None
+        self.passes = 0.0
+
+    def solve(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
+        """The step from a point with this gradient."""
+        if self.way == "rows":
+            return self._by_rows(bend, gradient)
+        if self.way == "columns":
+            return self._by_columns(bend, gradient)
+        return self._by_reading(bend, gradient, accuracy)
+
+    def _by_rows(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Woodbury: (E + A'WA)^-1 = E^-1 - E^-1 A'S (1 + S K S)^-1 S A E^-1, S = sqrt W."""
+        from scipy.linalg import lapack
+
+        p = self.problem
+        if self.gram is None:
+            rows = _dense_rows(p) / np.sqrt(self.l2)
+            self.gram = rows @ rows.T
+        root = np.sqrt(bend)
+        H = self.gram * root[:, None] * root
+        H.reshape(-1)[:: p.n + 1] += 1.0
+        scaled = gradient / self.l2
+        self.passes += 2
+        factor, _ = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        inner, _ = lapack.dpotrs(factor, root * margins(p.A, scaled), lower=1)
+        return adjoint(p.A, root * inner) / self.l2 - scaled
+
+    def _by_columns(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        from scipy.linalg import lapack
+
+        p = self.problem
+        rows = _dense_rows(p) * np.sqrt(bend)[:, None]
+        H = rows.T @ rows
+        diagonal = H.reshape(-1)[:: p.d + 1]
+        diagonal += self.l2 + 1e-14 * float(diagonal.max())
+        self.passes += 1
+        factor, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return -gradient / (diagonal + 1e-300)
+        step, _ = lapack.dpotrs(factor, -gradient, lower=1)
+        return np.asarray(step)
+
+    def _by_reading(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
+        p = self.problem
+
+        def curved(direction: np.ndarray) -> np.ndarray:
+            self.passes += 1
+            if p.A.row_major:
+                out = np.zeros(p.d)
+                curved_lines(p.A, bend, direction, out)
+            else:
+                out = adjoint(p.A, bend * margins(p.A, direction))
+            out += self.l2 * direction
+            return out
+
+        return conjugate_gradients(curved, -gradient, 1.0, accuracy, CG_LIMIT)
+
+
+def _dense_rows(problem: Problem) -> Any:
+    A = problem.A
+    if isinstance(A, Dense):
+        return A.values
+    rows = np.zeros((problem.n, problem.d))
+    spread_lines(problem.by_rows, np.arange(problem.n), rows)
+    return rows
