@@ -76,6 +76,26 @@ class DualPoint(NamedTuple):
     value: float
 
 
+class Pair(NamedTuple):
+    """x and a feasible y with everything known about them: the gap is ``rows + columns``."""
+
+    point: PrimalPoint
+    dual: DualPoint
+    rows: float
+    columns: float
+
+    @property
+    def gap(self) -> float:
+        return self.rows + self.columns
+
+    @property
+    def lag(self) -> float:
+        """Row terms over column terms: above 1 y lags behind x, below 1 x behind y."""
+        if not math.isfinite(self.gap):
+            return 1.0
+        return (self.rows + TINY) / (self.columns + TINY)
+
+
 def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
     """Bound how far ``x`` is from optimal.
 
@@ -179,6 +199,25 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
     return DualPoint(y, v, value)
 
 
+@np.errstate(all="ignore")
+def pair_of(
+    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray
+) -> Pair:
+    """Evaluate x and y where u = A x and v = -A'(c y) are known; y is made feasible first."""
+    from .evaluation import loss_terms, net_terms
+
+    bound: DualPoint | None = None
+    if dual_bounds(problem)[0] is not None:
+        bound = dual_of(problem, y, v)
+        y, v = bound.y, bound.v
+    loss, conjugate, rows = loss_terms(u, y, problem.b, problem.c, problem.loss)
+    g, g_star, columns = net_terms(x, v, problem.net)
+    primal, dual = loss + g, -(conjugate + g_star) if bound is None else bound.value
+    point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
+    finite = math.isfinite(dual)
+    return Pair(point, DualPoint(y, v, dual if finite else -math.inf), float(rows), float(columns))
+
+
 def better(problem: Problem, one: DualPoint, other: DualPoint) -> DualPoint:
     """The best lower bound on the segment between two feasible points, by golden section.
 
@@ -215,6 +254,12 @@ def better(problem: Problem, one: DualPoint, other: DualPoint) -> DualPoint:
     return DualPoint(y, one.v + theta * (other.v - one.v), found)
 
 
+def best_multiple(problem: Problem, y: np.ndarray) -> np.ndarray:
+    """theta y, 0 <= theta <= 1, with the best bound: argmin phi* alone may lie far from optimal."""
+    zero = zero_dual(problem)
+    return better(problem, zero, feasible_dual(problem, y)).y if math.isfinite(zero.value) else y
+
+
 def zero_dual(problem: Problem) -> DualPoint:
     """Y = 0: feasible for most losses, the bound that is always there."""
     from .evaluation import dual_between
@@ -240,6 +285,13 @@ def pair_certificate(problem: Problem, point: PrimalPoint, dual: DualPoint) -> C
     return Certificate(point.value, dual.value, gap, relative(gap, point.value, dual.value), dual.y)
 
 
+def certificate_of(pair: Pair) -> Certificate:
+    """The certificate of a pair."""
+    primal, dual = pair.point.value, pair.dual.value
+    gap = pair.gap if math.isfinite(pair.gap) else math.inf
+    return Certificate(primal, dual, gap, relative(gap, primal, dual), pair.dual.y)
+
+
 def lag_of(problem: Problem, point: PrimalPoint, dual: DualPoint) -> float:
     """Row terms of the gap over its column terms: above 1 y lags behind x, below 1 x behind y."""
     from .evaluation import loss_terms, net_terms
@@ -259,6 +311,8 @@ def relative(gap: float, primal: float, dual: float) -> float:
 def dual_bounds(problem: Problem) -> tuple[np.ndarray | None, np.ndarray | None]:
     """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained."""
     reg, d = problem.reg, problem.d
+    if reg.mu > 0.0:
+        return None, None
     flat = np.asarray(reg.l2) == 0.0
     up = flat & np.isinf(reg.upper)
     down = flat & np.isinf(reg.lower)

@@ -113,6 +113,13 @@ class Problem:
         return stored_counts(self.A)
 
     @property
+    def row_counts(self) -> np.ndarray:
+        """Stored entries of each row, without a look at the columns where that is possible."""
+        if isinstance(self.A, CSR):
+            return np.diff(self.A.indptr.view(f"i{self.A.indptr.itemsize}"))
+        return self.stored_counts[0]
+
+    @property
     def weighted_column_counts(self) -> np.ndarray:
         """Stored entries of each column in rows that carry weight."""
         if isinstance(self.A, Dense) or np.all(self.c > 0):

@@ -183,6 +183,12 @@ class ElasticNet:
         """Strong convexity: the smallest l2."""
         return float(np.min(self.l2))
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing has a kink: no l1 and no bounds."""
+        bounded = np.any(np.isfinite(self.lower)) or np.any(np.isfinite(self.upper))
+        return not (bounded or np.any(np.asarray(self.l1) > 0))
+
     def radius(self, d: int) -> float:
         """D = sup of |x| over the box; infinite if it is unbounded."""
         reach = np.maximum(np.abs(self.lower), np.abs(self.upper))

@@ -12,8 +12,11 @@ import numpy as np
 from .certificate import (
     Certificate,
     DualPoint,
+    Pair,
     PrimalPoint,
+    best_multiple,
     better,
+    certificate_of,
     dual_from_margins,
     feasible_dual,
     lag_of,
@@ -42,7 +45,7 @@ Iterates = list[tuple[np.ndarray, np.ndarray | None]]
 
 def solve(
     problem: Problem,
-    method: str = "spd1-vr",
+    method: str = "auto",
     *,
     tol: float = 1e-6,
     max_passes: float = 1000,
@@ -104,15 +107,22 @@ def solve(
     _positive(max_passes, "max_passes")
     if max_seconds is not None:
         _positive(max_seconds, "max_seconds")
+    label = method
+    if method == "auto":
+        from .solvers.auto import pick
+
+        method, reason = pick(problem)
+        label = f"auto: {method} ({reason})"
     kind = method_class(method)
     kind.refuse(problem)
 
     from .rng import key_of
 
-    x, y = starting_point(problem, x0, y0)
+    x, y = starting_point(problem, x0, y0, kind.scales_start)
     worker = kind(problem, sampling, key_of(random_state))
     control = make_steps(worker, steps)
     run = Run(problem, worker, control, tol, max_passes, max_seconds)
+    run.label = label
     return run.go(x, y, callback, verbose)
 
 
@@ -121,26 +131,36 @@ def _positive(value: Any, name: str) -> None:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
 
 
-def starting_point(problem: Problem, x0: Any, y0: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Default x0 = argmin g, y0_i = argmin phi_i* = phi_i'(0); given points must be feasible."""
+def starting_point(
+    problem: Problem, x0: Any, y0: Any, scaled: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Default x0 = argmin g, y0_i = argmin phi_i* = phi_i'(0); given points must be feasible.
+
+    ``scaled`` takes the multiple of y0 with the best bound: argmin phi* may lie far from optimal.
+    """
     from .evaluation import replace_infeasible
 
     minimiser = problem.reg.minimiser(problem.d)
     flat = dual_from_margins(problem, np.zeros(problem.n))
     x, y = minimiser, flat
-    r, k = problem.stored_counts[0], problem.weighted_column_counts
     if x0 is not None:
         x = check_point(x0, problem.d, "x0").copy()
         if not np.all(np.isfinite(x)):
             raise DataError("x0 has infinite values")
         if np.any(x < problem.reg.lower) or np.any(x > problem.reg.upper):
             raise DataError("x0 is outside the feasible set")
-        x[k == 0] = minimiser[k == 0]  # columns without data are solved in closed form
+        empty = problem.weighted_column_counts == 0
+        x[empty] = minimiser[empty]  # columns without data are solved in closed form
     if y0 is not None:
         y = check_point(y0, problem.n, "y0").copy()
         if replace_infeasible(y.copy(), y, problem.b, problem.loss):
             raise DataError(f"y0 is outside the domain of the conjugate of {problem.loss}")
-        y[r == 0] = flat[r == 0]  # and so are empty rows
+        empty = problem.row_counts == 0
+        y[empty] = flat[empty]  # and so are empty rows
+    elif scaled:
+        y = best_multiple(problem, flat)
+        empty = problem.row_counts == 0
+        y = np.where(empty, flat, y)
     return x, y
 
 
@@ -160,6 +180,7 @@ class Run:
         self.tol, self.max_passes = tol, max_passes
         self.max_seconds = math.inf if max_seconds is None else max_seconds
         self.trace = Trace()
+        self.label = method.name
         self.seconds = 0.0
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
@@ -217,7 +238,7 @@ class Run:
         """
         ready = self.method.evaluated()
         if ready is not None:
-            return self.take(*ready)
+            return self.take(ready)
         found: list[tuple[PrimalPoint, Seen]] = []
         for x, y in iterates:
             if np.all(np.isfinite(x)) and (y is None or np.all(np.isfinite(y))):
@@ -226,17 +247,16 @@ class Run:
             return self.record(None, Seen(math.inf, iterates[0][0], np.zeros(self.problem.n), 1.0))
         return self.record(*min(found, key=lambda one: one[0].value))
 
-    def take(self, point: PrimalPoint, dual: DualPoint) -> Seen:
+    def take(self, pair: Pair) -> Seen:
         """Keep what a method has evaluated itself: nothing is left to compute."""
-        if self.best is None:
-            self.keep(point, dual)
-        else:
-            primal, bound = self.best
-            self.keep(
-                point if point.value < primal.value else primal,
-                dual if dual.value > bound.value else bound,
-            )
-        return self.record(point, Seen(point.value - dual.value, point.x, dual.y, 1.0))
+        point, dual = pair.point, pair.dual
+        if self.best is not None:
+            point = point if point.value < self.best[0].value else self.best[0]
+            dual = dual if dual.value > self.best[1].value else self.best[1]
+        self.keep(point, dual)
+        if point is pair.point and dual is pair.dual:
+            self._certificate = certificate_of(pair)
+        return self.record(pair.point, Seen(pair.gap, pair.point.x, pair.dual.y, pair.lag))
 
     def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
         self.best = (point, dual)
@@ -294,5 +314,5 @@ class Run:
         assert self.best is not None
         return Result(
             self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.passes(),
-            self.seconds, self.trace, self.method.name, dict(self.method.steps),
+            self.seconds, self.trace, self.label, dict(self.method.steps),
         )  # fmt: skip

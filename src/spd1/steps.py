@@ -45,6 +45,7 @@ STALLED = 1e-3  # epochs that shrink the gap by less than this, ...
 PATIENCE = 4  # ... so many of them in a row without failing, have steps that are too small
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
+FAST = float(__import__('os').environ.get('FAST','0.5'))  # a tied pass that shrinks the gap by less than this gives way to the free x
 MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
@@ -230,17 +231,23 @@ class BalancedSteps:
         self.method = method
         self.eta = method.default_steps()["eta"]
         self.tilt = 1.0
+        self.last = math.inf
         self.method.steps = {"eta": self.eta}
         self.best = math.inf
         self.anchor: Seen | None = None
 
     def after_epoch(self, seen: Seen) -> bool:
-        """Let eta follow the lag, by a factor of two at most."""
+        """Let eta follow the lag, by a factor of two at most; x is untied when that is slow."""
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
+        if getattr(self.method, "tied", False):
+            self.method.tied = seen.gap < FAST * self.last  # type: ignore[attr-defined]
+            self.last = seen.gap
+            return True
         factor = min(max(seen.lag**-0.25, 0.5), 2.0)
         if not seen.gap <= FAR_WORSE * self.best:
             factor = 0.25
+            self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
             self.method.begin(self.anchor.x, self.anchor.y)
         self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
         self.method.steps = {"eta": self.eta * self.tilt}

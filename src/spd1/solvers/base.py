@@ -13,7 +13,7 @@ from ..errors import IncompatibleError
 from ..sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
-    from ..certificate import DualPoint, PrimalPoint
+    from ..certificate import Pair
     from ..problem import Problem
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
@@ -43,6 +43,7 @@ class Method(ABC):
     name: ClassVar[str]
     step_names: ClassVar[tuple[str, ...]]
     needs_smooth_loss: ClassVar[bool] = False
+    scales_start: ClassVar[bool] = False  # whether y0 is scaled to the best bound first
 
     def __init__(self, problem: Problem, sampling: str, key: np.uint64) -> None:
         self.refuse(problem)
@@ -80,8 +81,8 @@ class Method(ABC):
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         """Points worth certifying, the method's output first; y is None if it has no dual."""
 
-    def evaluated(self) -> tuple[PrimalPoint, DualPoint] | None:
-        """Points whose products with A the method has at hand; None: the outer loop computes."""
+    def evaluated(self) -> Pair | None:
+        """A pair whose products with A the method has at hand; None: the outer loop computes."""
         return None
 
     @abstractmethod

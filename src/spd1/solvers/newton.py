@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificate import DualPoint, PrimalPoint, dual_from_margins, dual_of, primal_of
+from ..certificate import Pair, dual_from_margins, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..problem import Problem
 from ..products import adjoint, margins
@@ -27,10 +27,23 @@ SMALLEST_SET = 100
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
 import os
 SWEEPS = int(os.environ.get("SW","6"))
-ENOUGH = float(os.environ.get("EN","0.1"))
+ENOUGH = float(os.environ.get("EN","0.01"))
 ROUNDS = 40
 INNER = float(os.environ.get("INN","0.1"))  # how far an epoch solves its model, relative to the gap
 ARMIJO = 1e-2
+
+
+def best_face(problem: Problem) -> str:
+    """Which face Newton's method works on: 'primal', 'dual', or '' if neither is smooth."""
+    smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
+    smooth_dual = problem.mu > 0 and getattr(problem.loss, "conjugate_net", None) is not None
+    if not smooth_primal:
+        return "dual" if smooth_dual else ""
+    few_columns = problem.n > 5 * problem.d
+    corners = problem.loss.conjugate_net not in (None, (0.0, 1.0))
+    if smooth_dual and problem.reg.plain and corners and not few_columns:
+        return "dual"
+    return "primal"
 
 
 class Face:
@@ -60,7 +73,7 @@ class Face:
     def table(self, chosen: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def points(self) -> tuple[PrimalPoint, DualPoint]:
+    def pair(self) -> Pair:
         raise NotImplementedError
 
 
@@ -86,19 +99,18 @@ class PrimalFace(Face):
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
         return adjoint(self.problem.A, slope)
 
-    def points(self) -> tuple[PrimalPoint, DualPoint]:
+    def pair(self) -> Pair:
         p = self.problem
-        point = primal_of(p, self.z.copy(), self.m.copy())
-        return point, dual_of(p, dual_from_margins(p, self.m), -self.gradient)
+        return pair_of(
+            p, self.z.copy(), self.m.copy(), dual_from_margins(p, self.m), -self.gradient
+        )
 
 
 class DualFace(Face):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        reg = problem.reg
         self.part = ConjugatePart(problem.net)
-        bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
-        self.quadratic = not (np.any(np.asarray(reg.l1) > 0) or bounded)
+        self.quadratic = problem.reg.plain
         self.across = not problem.A.row_major
         self.full = self._table()
 
@@ -127,12 +139,11 @@ class DualFace(Face):
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
         return margins(self.problem.A, slope)
 
-    def points(self) -> tuple[PrimalPoint, DualPoint]:
+    def pair(self) -> Pair:
         p = self.problem
-        point = primal_of(p, self.slope.copy(), self.gradient.copy())
         with np.errstate(divide="ignore", invalid="ignore"):
             y = np.where(p.c > 0, -self.z / p.c, 0.0)
-        return point, dual_of(p, y, self.m.copy())
+        return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
 
 
 class Newton(Method):
@@ -140,24 +151,23 @@ class Newton(Method):
 
     name = "newton"
     step_names = ()
+    scales_start = True
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
-        if problem.gamma > 0 or problem.label_kind == "count":
-            return
-        if problem.loss.conjugate_net is None or not problem.mu > 0:
-            raise IncompatibleError("newton needs a smooth loss, or l2 > 0 and a hinge-like loss")
+        if not best_face(problem):
+            raise IncompatibleError(
+                "newton needs a smooth loss, or a piecewise linear one with l2 > 0 for every "
+                "feature: use method 'rows'"
+            )
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
-        smooth = (p.gamma > 0 or p.label_kind == "count") and not os.environ.get("DUAL")
-        self.face: Any = PrimalFace(p) if smooth else DualFace(p)
-        reg = p.reg
-        bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
-        kinks = np.any(np.asarray(reg.l1) > 0) or bounded
-        self.everywhere = SmoothDirection(p) if smooth and not kinks else None
+        primal = best_face(p) == "primal"
+        self.face: Any = PrimalFace(p) if primal else DualFace(p)
+        self.everywhere = SmoothDirection(p) if primal and p.reg.plain else None
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0
@@ -166,16 +176,16 @@ class Newton(Method):
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         self.face.start(x, y)
-        self.pair = self.face.points()
+        self.pair = self.face.pair()
         self._set_goal()
 
     def _set_goal(self) -> None:
         """How far the next epoch solves its model."""
-        gap = self.pair[0].value - self.pair[1].value
+        gap = self.pair.gap
         self.eps = INNER * gap if gap < 0.9 * self.gap else 0.1 * self.eps
         self.gap = min(gap, self.gap)
 
-    def evaluated(self) -> tuple[PrimalPoint, DualPoint]:
+    def evaluated(self) -> Pair:
         return self.pair
 
     def epoch(self) -> Iterator[None]:
@@ -192,7 +202,7 @@ class Newton(Method):
             if face.quadratic or gain <= self.eps:
                 break
         face.gradient = face.gradient_of(face.slope)
-        self.pair = face.points()
+        self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
         yield
@@ -201,13 +211,13 @@ class Newton(Method):
         """No kinks: one Newton step on all coordinates."""
         face = self.face
         everything = slice(None)
-        gap = max(self.gap, 0.0) / max(abs(self.pair[0].value), 1e-300)
+        gap = max(self.gap, 0.0) / max(abs(self.pair.point.value), 1e-300)
         accuracy = min(0.2, math.sqrt(gap))
         before = direction.passes
         step = direction.solve(face.bend, face.gradient + face.full[:, 2] * face.z, accuracy)
         self.search(everything, face.full, face.z, step, face.margins_of(step))
         face.gradient = face.gradient_of(face.slope)
-        self.pair = face.points()
+        self.pair = face.pair()
         self._set_goal()
         self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
 
@@ -287,7 +297,7 @@ class Newton(Method):
         return total - now
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.pair[0].x, self.pair[1].y)]
+        return [(self.pair.point.x, self.pair.dual.y)]
 
     def default_steps(self) -> dict[str, float]:
         return {}

@@ -8,39 +8,48 @@ visited the full gradient G = A'(c y) can be kept up to date, so no estimate is 
 
 for j in row i, with eta_j = eta n/k_j and sigma_i = 1/(eta n c_i |a_i|^2). The term k_j c_i a_ij
 delta looks ahead: it is what G_j would become if all k_j rows of the column moved alike.
+
+Where every feature has l2 > 0, x can be *tied* to y instead, x_j = argmax_t {-G_j t - g_j(t)}, with
+sigma_i = l2 / (c_i |a_i|^2): SDCA's exact step. It wins while the rows are nearly orthogonal, as
+they are for d >> n, and gives way to the free x when it slows down.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..certificate import Pair, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..jit import kernel
 from ..matrix import Dense
-from ..products import adjoint
+from ..products import adjoint, margins
 from ..rng import index
 from .base import Method, typical_labels
 
 BLOCK = 16  # sparse rows are shuffled in blocks of this many: the prefetcher keeps its stride
 ENTRIES_A_CHUNK = 5_000_000
+X, GRADIENT, STEP, SHRINK = range(4)  # columns of the table
 
 
 class RowTileState(NamedTuple):
-    """Iterates and the gradient G = A'(c y)."""
+    """y, and a line of four numbers per feature: x_j, G_j, eta_j, 1/(1 + eta_j l2_j).
 
-    x: np.ndarray
+    Side by side they cost one cache miss; dense rows read them in order and want them apart, so
+    the table is stored by columns there.
+    """
+
     y: np.ndarray
-    gradient: np.ndarray
+    table: np.ndarray
 
 
 class Geometry(NamedTuple):
-    """What a row needs to know of the data: |a_i|^2, n/k_j, c_i."""
+    """What a row needs to know of the data: |a_i|^2, c_i."""
 
     row_norms_squared: np.ndarray
-    column_shares: np.ndarray
     weights: np.ndarray
 
 
@@ -62,8 +71,8 @@ def shuffle_blocks(order, key, counter, block):
 
 @kernel
 def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
-    """Visit the rows of ``order`` once."""
-    x, y, G = state
+    """Visit the rows of ``order`` once, x free."""
+    y, table = state
     n = len(b)
     for i in order:
         c = geometry.weights[i]
@@ -72,15 +81,56 @@ def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
             u = 0.0
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
-                u += a * x[j]
+                u += a * table[j, X]
             y_new = loss.prox_conjugate(y[i] + u / reach, b[i], 1.0 / reach)
             move = c * (y_new - y[i])
             y[i] = y_new
+            ahead = eta * n * move
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
-                eta_j = eta * geometry.column_shares[j]
-                x[j] = net.prox(x[j] - eta_j * G[j] - eta * n * a * move, eta_j, j)
-                G[j] += a * move
+                eta_j = table[j, STEP]
+                l1, _, lower, upper = net.numbers(j)
+                z = table[j, X] - eta_j * table[j, GRADIENT] - ahead * a
+                cut = eta_j * l1
+                soft = max(z - cut, 0.0) + min(z + cut, 0.0)
+                table[j, X] = min(max(soft * table[j, SHRINK], lower), upper)
+                table[j, GRADIENT] += a * move
+
+
+@kernel
+def tied_row_steps(A, b, geometry, state, loss, net, plain, order):
+    """Visit the rows of ``order`` once, x tied to y; needs l2 > 0 for every feature."""
+    y, table = state
+    for i in order:
+        c = geometry.weights[i]
+        if c * geometry.row_norms_squared[i] > 0.0:
+            u = 0.0
+            if plain:  # x_j = -G_j / l2: nothing to cut off
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    u -= a * table[j, GRADIENT] * (1.0 / net.numbers(j)[1])
+            else:
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    l1, l2, lower, upper = net.numbers(j)
+                    v = -table[j, GRADIENT]
+                    soft = max(v - l1, 0.0) + min(v + l1, 0.0)
+                    u += a * min(max(soft / l2, lower), upper)
+            reach = c * geometry.row_norms_squared[i]
+            y_new = loss.prox_conjugate(y[i] + u / reach, b[i], 1.0 / reach)
+            move = c * (y_new - y[i])
+            y[i] = y_new
+            if move != 0.0:
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    table[j, GRADIENT] += a * move
+
+
+@kernel
+def tie(table, net):
+    """x_j = argmax_t {-G_j t - g_j(t)}."""
+    for j in range(len(table)):
+        table[j, X] = net.g_argmax(-table[j, GRADIENT], j)
 
 
 class RowTiles(Method):
@@ -88,24 +138,43 @@ class RowTiles(Method):
 
     name = "rows"
     step_names = ("eta",)
+    scales_start = True
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
             raise ParameterError(f"sampling={sampling!r} means nothing to rows: it visits them all")
         p = self.problem
         self.A = p.by_rows
-        shares = p.n / np.maximum(p.stored_counts[1], 1)
-        self.geometry = Geometry(p.row_norms_squared, shares, p.c)
+        self.dense = isinstance(self.A, Dense)
+        self.geometry = Geometry(p.row_norms_squared, p.c)
         self.order = np.arange(p.n)
-        self.block = 1 if isinstance(self.A, Dense) else BLOCK
+        self.block = 1 if self.dense else BLOCK
+        self.tied = p.mu > 0 and p.d >= p.n
+        if self.tied:  # |a_i|^2 / l2, or a bound of it where l2 differs
+            self.tied_geometry = Geometry(p.row_norms_squared / p.mu, p.c)
+        self.plain = p.reg.plain
+        self._pair: Pair | None = None
+        self.table = np.zeros((p.d, 4), order="F" if self.dense else "C")
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         p = self.problem
-        self.state = RowTileState(x.copy(), y.copy(), adjoint(p.A, p.c * y))
+        self.table[:, X] = x
+        self.table[:, GRADIENT] = adjoint(p.A, p.c * y) if np.any(y) else 0.0
+        self.state = RowTileState(y.copy(), self.table)
         self.entries_read += p.A.stored
+        self._pair = None
+
+    def set_steps(self) -> None:
+        """eta_j = eta n/k_j and what the prox of l2 divides by."""
+        p = self.problem
+        eta = self.steps["eta"]
+        self.table[:, STEP] = eta if self.dense else eta * p.n / np.maximum(p.stored_counts[1], 1)
+        self.table[:, SHRINK] = 1.0 / (1.0 + self.table[:, STEP] * p.reg.l2)
 
     def epoch(self) -> Iterator[None]:
         p = self.problem
+        self._pair = None
+        self.set_steps()
         shuffle_blocks(self.order, self.key, self.t, self.block)
         first, rows = self.t, max(1, int(ENTRIES_A_CHUNK * p.n / max(p.A.stored, p.n)))
         for start in range(0, p.n, rows):
@@ -115,19 +184,41 @@ class RowTiles(Method):
             self.entries_read += len(part) / p.n * p.A.stored
             self.paper_passes += len(part) / p.n
             yield
+        if self.tied:
+            tie(self.table, p.net)
 
     def _run(self, part: np.ndarray) -> None:
         p = self.problem
-        row_tile_steps(
-            self.A, p.b, self.geometry, self.state, p.loss, p.net, self.steps["eta"], part
-        )
+        common = self.state, p.loss, p.net
+        if self.tied:
+            tied_row_steps(self.A, p.b, self.tied_geometry, *common, self.plain, part)
+        else:
+            row_tile_steps(self.A, p.b, self.geometry, *common, self.steps["eta"], part)
 
     def compile(self) -> None:
-        shuffle_blocks(self.order[:0], self.key, 0, self.block)
-        self._run(self.order[:0])
+        nothing = self.order[:0]
+        state = RowTileState(np.zeros(0), self.table[:0])
+        common = self.A, self.problem.b, self.geometry, state, self.problem.loss, self.problem.net
+        shuffle_blocks(nothing, self.key, 0, self.block)
+        row_tile_steps(*common, 1.0, nothing)
+        if self.tied:
+            tied_row_steps(*common, self.plain, nothing)
+            tie(self.table[:0], self.problem.net)
+
+    def evaluated(self) -> Pair:
+        """x and y, with v = -G at hand: one product is left to compute, the margins."""
+        if self._pair is None:
+            p = self.problem
+            x = np.ascontiguousarray(self.table[:, X])
+            if not np.all(np.isfinite(x)):
+                x = np.full(p.d, math.inf)
+            y, v = self.state.y.copy(), -self.table[:, GRADIENT]
+            self._pair = pair_of(p, x.copy(), margins(p.A, x), y, v)
+            self.entries_read += p.A.stored
+        return self._pair
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.state.x.copy(), self.state.y.copy())]
+        return [(self.table[:, X].copy(), self.state.y.copy())]
 
     def default_steps(self) -> dict[str, float]:
         """SDCA's eta = 1/(mu n), but not so large that y could not follow the margins."""

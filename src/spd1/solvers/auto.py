@@ -1,0 +1,28 @@
+"""method="auto": which engine suits a problem, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+__all__ = ["pick"]
+
+
+def pick(problem: Problem) -> tuple[str, str]:
+    """Name of the method to run and the reason, in a few words."""
+    from .newton import best_face
+
+    p = problem
+    face = best_face(p)
+    if face == "":
+        return "rows", "neither the loss nor the regularizer is smooth"
+    if face == "dual":
+        return "newton", "on the dual, where the kinks of the loss are bounds"
+    if not p.reg.plain:
+        return "newton", "on the columns that can still move"
+    dense = p.A.stored == p.n * p.d
+    if p.mu > 0 and ((p.d >= p.n and p.n > 300) or not dense):
+        return "rows", "smooth loss, l2 > 0, too large to factor"
+    return "newton", "smooth loss, few rows or columns"
