@@ -120,6 +120,7 @@ def solve(
 
     x, y = starting_point(problem, x0, y0, kind.scales_start)
     worker = kind(problem, sampling, key_of(random_state))
+    worker.tol = tol
     control = make_steps(worker, steps)
     run = Run(problem, worker, control, tol, max_passes, max_seconds)
     run.label = label

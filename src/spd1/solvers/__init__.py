@@ -14,6 +14,7 @@ __all__ = ["METHODS", "method_class"]
 
 #: Name -> module and class. A new method is one file and one line here; the tests pick it up.
 METHODS = {
+    "few-rows": ("few_rows", "FewRows"),
     "newton": ("newton", "Newton"),
     "rows": ("row_tiles", "RowTiles"),
     "spd1-vr": ("spd1_vr", "SPD1VR"),

@@ -12,12 +12,16 @@ __all__ = ["pick"]
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
+    from .few_rows import suits
     from .newton import best_face
 
     p = problem
     face = best_face(p)
     if face == "":
         return "rows", "neither the loss nor the regularizer is smooth"
+    smooth = p.gamma > 0 or p.label_kind == "count"
+    if smooth and suits(p) and p.loss.conjugate_net is None:
+        return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
     if face == "dual":
         return "newton", "on the dual, where the kinks of the loss are bounds"
     if not p.reg.plain:

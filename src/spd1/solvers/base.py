@@ -52,6 +52,7 @@ class Method(ABC):
         self.weights = problem.c * problem.n  # n c_i: 1 without sample weights
         self.steps: dict[str, float] = {}
         self.t = 0  # inner steps so far: the counter of the random draws
+        self.tol = 0.0  # relative gap the run is after: for methods that can stop by themselves
         self.entries_read = 0.0
         self.paper_passes = 0.0
         self.prepare(sampling)

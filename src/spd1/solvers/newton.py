@@ -15,12 +15,15 @@ import numpy as np
 
 from ..certificate import Pair, dual_from_margins, pair_of
 from ..errors import IncompatibleError, ParameterError
+from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
+from ..regularizers import SharedNet
 from .base import Method
+from .few_rows import row_gram, suits
 from .composite import ConjugatePart, LossPart, fill_terms
 from .smooth import SmoothDirection
-from .subspace import face_costs, newton_on_face, pinned
+from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
 from .working_set import curvatures, descend, lines_of, move_margins
 
 SMALLEST_SET = 100
@@ -30,6 +33,8 @@ SWEEPS = int(os.environ.get("SW","6"))
 ENOUGH = float(os.environ.get("EN","0.01"))
 ROUNDS = 40
 INNER = float(os.environ.get("INN","0.1"))  # how far an epoch solves its model, relative to the gap
+SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
+CROWDED = 1.2
 ARMIJO = 1e-2
 
 
@@ -54,6 +59,7 @@ class Face:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.data: Any = problem.A
 
     def restart(self, z: np.ndarray) -> None:
         self.z = z
@@ -146,6 +152,33 @@ class DualFace(Face):
         return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
 
 
+class GramFace(DualFace):
+    """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        K = row_gram(problem)
+        diagonal = K.reshape(-1)[:: problem.n + 1]
+        diagonal += 1e-15 * float(diagonal.max())
+        self.data = Dense(np.linalg.cholesky(K))
+        self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf))
+        self.across = False
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        v = adjoint(p.A, self.z)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        x = v / p.reg.l2
+        return pair_of(p, x, margins(p.A, x), y, v)
+
+
 class Newton(Method):
     """Working sets, coordinate descent and Newton's steps."""
 
@@ -166,13 +199,16 @@ class Newton(Method):
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
         primal = best_face(p) == "primal"
-        self.face: Any = PrimalFace(p) if primal else DualFace(p)
+        self.face: Any = PrimalFace(p) if primal else (GramFace(p) if suits(p) else DualFace(p))
         self.everywhere = SmoothDirection(p) if primal and p.reg.plain else None
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0
         self.lazy = 0
         self.patience = 2
+        self.last_gap = math.inf
+        self.chosen = np.zeros(0, dtype=int)
+        self.set_size = 0
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         self.face.start(x, y)
@@ -182,6 +218,11 @@ class Newton(Method):
     def _set_goal(self) -> None:
         """How far the next epoch solves its model."""
         gap = self.pair.gap
+        grown = len(self.chosen) > 1.1 * self.set_size
+        self.set_size = len(self.chosen)
+        if gap > SLOW * self.last_gap and not grown:
+            self.lazy += 1
+        self.last_gap = gap
         self.eps = INNER * gap if gap < 0.9 * self.gap else 0.1 * self.eps
         self.gap = min(gap, self.gap)
 
@@ -194,8 +235,8 @@ class Newton(Method):
             yield
             return
         face = self.face
-        chosen = self.choose()
-        B, ids = lines_of(self.problem.A, chosen, face.across)
+        chosen = self.chosen = self.choose()
+        B, ids = lines_of(face.data, chosen, face.across)
         table = face.full[chosen]
         for _ in range(ROUNDS):
             gain = self.improve(chosen, B, ids, table)
@@ -248,19 +289,22 @@ class Newton(Method):
         goal = 0.3 * self.eps
         sweeps = SWEEPS
         for _ in range(ROUNDS):
-            start = slope @ slope
             gain, before = descend(
-                B, ids, table, z, curvature, face.bend, slope, sweeps, 0.01 * goal
+                B, ids, table, z, curvature, face.bend, slope, sweeps, ENOUGH * goal
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
             if left <= goal and self.lazy < self.patience:
-                self.lazy += 1
                 break
             sweeps = SWEEPS
-            free = ids[np.flatnonzero(~pinned(z, table))]
-            factor, gradients = face_costs(B, free, len(slope))
-            cost = min(factor, gradients) / (gradients + 1e-300) * 25  # in sweeps
+            free = np.flatnonzero(~pinned(z, table))
+            if len(free) > CROWDED * len(slope) and table[0, 2] == 0.0:
+                sweeps = 5 * SWEEPS  # more free lines than they are long: H is singular
+                if left <= goal:
+                    break
+                continue
+            factor, gradients = face_costs(B, ids[free], len(slope))
+            cost = min(factor, gradients) / (gradients + 1e-300) * CG_EXPECTED  # in sweeps
             if self.lazy < self.patience:
                 more = 1 + math.log(goal / left) / math.log(rate)
                 if more < cost:

@@ -23,6 +23,7 @@ DAMPING = 1e-10  # relative to the largest diagonal entry: H may be singular
 CG_LIMIT = 100
 CG_ACCURACY = 1e-2
 CG_EXPECTED = 30
+WALK_ENTRY = 1e-9  # seconds an entry of H costs a coordinate that is dropped,
 CG_ENTRY = 1.5e-9  # seconds an entry of a line costs in a conjugate gradient step, and
 FLOP = 2.5e-11  # seconds a multiplication and addition costs in a dense factorisation, roughly
 
@@ -120,13 +121,18 @@ def newton_on_face(
 
 
 def face_costs(B: Any, lines: np.ndarray, width: int) -> tuple[float, float]:
-    """Seconds that a dense factor of H and that conjugate gradients would cost, roughly."""
+    """Seconds that a dense factor of H and that conjugate gradients would cost, roughly.
+
+    More lines than they are long have no more room: many will be dropped, each a look at H.
+    """
     count = len(lines)
     if isinstance(B, Dense):
         entries = float(count * width)
     else:
         entries = float(np.sum(B.indptr[lines + 1] - B.indptr[lines]))
     factor = FLOP * count * count * (width + 2.0 * count) + 1e-9 * count * width
+    if count > width:
+        factor += WALK_ENTRY * count * count * (count - width)
     if count > LARGEST_FACTOR:
         factor = math.inf
     return factor, CG_ENTRY * entries * CG_EXPECTED
