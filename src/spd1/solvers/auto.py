@@ -20,7 +20,7 @@ def pick(problem: Problem) -> tuple[str, str]:
     if face == "":
         return "rows", "neither the loss nor the regularizer is smooth"
     smooth = p.gamma > 0 or p.label_kind == "count"
-    if smooth and suits(p) and p.loss.conjugate_net is None:
+    if smooth and suits(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
     if face == "dual":
         return "newton", "on the dual, where the kinks of the loss are bounds"

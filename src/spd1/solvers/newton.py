@@ -22,17 +22,19 @@ from ..regularizers import SharedNet
 from .base import Method
 from .few_rows import row_gram, suits
 from .composite import ConjugatePart, LossPart, fill_terms
+from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
 from .working_set import curvatures, descend, lines_of, move_margins
 
 SMALLEST_SET = 100
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
-import os
-SWEEPS = int(os.environ.get("SW","6"))
-ENOUGH = float(os.environ.get("EN","0.01"))
+SWEEPS = 4
+MOST_SWEEPS = 20
+ENOUGH = 0.01
 ROUNDS = 40
-INNER = float(os.environ.get("INN","0.1"))  # how far an epoch solves its model, relative to the gap
+INNER = 0.1  # how far an epoch solves its model, relative to the gap
+LEAST_INNER = 1e-4
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 CROWDED = 1.2
 ARMIJO = 1e-2
@@ -66,6 +68,7 @@ class Face:
         self.m = self.margins_of(z)
         self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
         self.gradient = self.gradient_of(self.slope)
 
     part: Any
@@ -204,6 +207,9 @@ class Newton(Method):
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0
+        self.order = np.arange(p.n)
+        self.inner = INNER
+        self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
         self.patience = 2
         self.last_gap = math.inf
@@ -222,8 +228,11 @@ class Newton(Method):
         self.set_size = len(self.chosen)
         if gap > SLOW * self.last_gap and not grown:
             self.lazy += 1
+            self.inner = max(0.3 * self.inner, LEAST_INNER)
+        else:
+            self.inner = min(2.0 * self.inner, INNER)
         self.last_gap = gap
-        self.eps = INNER * gap if gap < 0.9 * self.gap else 0.1 * self.eps
+        self.eps = self.inner * gap
         self.gap = min(gap, self.gap)
 
     def evaluated(self) -> Pair:
@@ -276,30 +285,54 @@ class Newton(Method):
         self.wanted = max(self.wanted, 2 * nonzero)
         if isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
-        able.sort()
-        return able
+        if isinstance(face, PrimalFace):
+            able.sort()
+            return able
+        shuffle_blocks(self.order, self.key, self.t, 1 if isinstance(face.data, Dense) else BLOCK)
+        self.t += len(self.order)
+        keep = np.zeros(len(z), dtype=bool)
+        keep[able] = True
+        return self.order[keep[self.order]]
+
+    def curvatures_of(self, chosen: np.ndarray, B: Any, ids: np.ndarray) -> np.ndarray:
+        """Second derivatives of the model; those of a quadratic are computed once."""
+        face = self.face
+        if not face.quadratic:
+            out = np.empty(len(ids))
+            curvatures(B, ids, face.bend, out)
+            return out
+        unknown = np.isnan(self.curvature[chosen])
+        if np.any(unknown):
+            out = np.empty(int(unknown.sum()))
+            curvatures(B, ids[unknown], face.bend, out)
+            self.curvature[chosen[unknown]] = out
+        return np.asarray(self.curvature[chosen])
+
+    def sweeps_for(self, lines: int) -> int:
+        """Sweeps over a small working set cost little beside the look at all coordinates."""
+        return int(min(max(SWEEPS * len(self.face.z) / max(lines, 1), SWEEPS), MOST_SWEEPS))
 
     def improve(self, chosen: np.ndarray, B: Any, ids: np.ndarray, table: np.ndarray) -> float:
         """Minimise the model at the current point, then search the line to its minimiser."""
         face = self.face
         old = face.z[chosen]
         z, slope = old.copy(), face.slope.copy()
-        curvature = np.empty(len(ids))
-        curvatures(B, ids, face.bend, curvature)
+        curvature = self.curvatures_of(chosen, B, ids)
         goal = 0.3 * self.eps
-        sweeps = SWEEPS
+        few = self.sweeps_for(len(ids))
+        sweeps = few
         for _ in range(ROUNDS):
             gain, before = descend(
-                B, ids, table, z, curvature, face.bend, slope, sweeps, ENOUGH * goal
+                B, ids, table, z, curvature, face.bend, face.flat, slope, sweeps, ENOUGH * goal
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
             if left <= goal and self.lazy < self.patience:
                 break
-            sweeps = SWEEPS
+            sweeps = few
             free = np.flatnonzero(~pinned(z, table))
             if len(free) > CROWDED * len(slope) and table[0, 2] == 0.0:
-                sweeps = 5 * SWEEPS  # more free lines than they are long: H is singular
+                sweeps = 5 * few  # more free lines than they are long: H is singular
                 if left <= goal:
                     break
                 continue
@@ -308,13 +341,17 @@ class Newton(Method):
             if self.lazy < self.patience:
                 more = 1 + math.log(goal / left) / math.log(rate)
                 if more < cost:
-                    sweeps = min(int(more) + 2, 5 * SWEEPS)
+                    sweeps = min(int(more) + 2, 5 * few)
                     continue
             self.lazy = 0
             newton = newton_on_face(B, ids, table, z, face.bend, slope)
             self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
             if newton <= goal and gain <= goal:
                 break
+        if face.quadratic:  # the model is exact, and its slope tells the margins
+            face.m += (slope - face.slope) / face.bend
+            face.z[chosen], face.slope = z, slope
+            return 0.0
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
         return self.search(chosen, table, old, z - old, move)

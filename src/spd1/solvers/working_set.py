@@ -13,7 +13,7 @@ __all__ = ["curvatures", "descend", "line_dots", "lines_of", "move_margins"]
 
 
 @kernel
-def descend(B, ids, table, z, curvature, bend, slope, sweeps, enough):
+def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
     """Coordinate descent on  slope'dm + dm' diag(bend) dm / 2 + h(z),  line by line.
 
     The first sweep visits every coordinate, later ones those that are not pinned to a kink or a
@@ -44,9 +44,15 @@ def descend(B, ids, table, z, curvature, bend, slope, sweeps, enough):
                 step = new - old
                 z[w] = new
                 gain += 0.5 * (h + l2) * step * step
-                for k in range(B.line_length(line)):
-                    j, a = B.at(line, k)
-                    slope[j] += bend[j] * a * step
+                if flat:
+                    step *= bend[0]
+                    for k in range(B.line_length(line)):
+                        j, a = B.at(line, k)
+                        slope[j] += a * step
+                else:
+                    for k in range(B.line_length(line)):
+                        j, a = B.at(line, k)
+                        slope[j] += bend[j] * a * step
         if gain <= enough:
             break
     return gain, before
