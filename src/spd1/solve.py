@@ -257,7 +257,9 @@ class Run:
         self.keep(point, dual)
         if point is pair.point and dual is pair.dual:
             self._certificate = certificate_of(pair)
-        return self.record(pair.point, Seen(pair.gap, pair.point.x, pair.dual.y, pair.lag))
+        rel_gap = self.certificate().rel_gap
+        seen = Seen(pair.gap, pair.point.x, pair.dual.y, pair.lag, rel_gap)
+        return self.record(pair.point, seen)
 
     def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
         self.best = (point, dual)

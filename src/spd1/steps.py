@@ -36,6 +36,7 @@ class Seen(NamedTuple):
     x: np.ndarray
     y: np.ndarray
     lag: float
+    rel_gap: float = math.inf
 
 
 FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
@@ -45,7 +46,9 @@ STALLED = 1e-3  # epochs that shrink the gap by less than this, ...
 PATIENCE = 4  # ... so many of them in a row without failing, have steps that are too small
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
-FAST = float(__import__('os').environ.get('FAST','0.5'))  # a tied pass that shrinks the gap by less than this gives way to the free x
+FAST = 0.7  # rows: a tied pass that shrinks the gap by less gives way to the free x
+FIRST_LOOKS = 2  # passes that are looked at one by one
+MOST_PASSES = 3  # that may go by between two looks, later
 MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
@@ -225,33 +228,50 @@ class BalancedSteps:
 
     Its row terms vanish when y has caught up with x, its column terms when x has caught up with
     y; eta is right when they are level. If the gap explodes, the run goes back to its best point.
+    The pace at which the gap shrinks says how many passes may go by before the next look, and
+    whether x had better be untied from y.
     """
 
     def __init__(self, method: Method) -> None:
-        self.method = method
+        self.method: Any = method
         self.eta = method.default_steps()["eta"]
         self.tilt = 1.0
         self.last = math.inf
+        self.looks = 0
         self.method.steps = {"eta": self.eta}
         self.best = math.inf
         self.anchor: Seen | None = None
 
     def after_epoch(self, seen: Seen) -> bool:
-        """Let eta follow the lag, by a factor of two at most; x is untied when that is slow."""
+        """Let eta follow the lag, by a factor of two at most."""
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
-        if getattr(self.method, "tied", False):
-            self.method.tied = seen.gap < FAST * self.last  # type: ignore[attr-defined]
-            self.last = seen.gap
-            return True
+        pace = (seen.gap / self.last) ** (1.0 / self.method.passes_ahead) if seen.gap > 0 else 0.0
+        self.last = seen.gap
+        self.looks += 1
+        if self.method.tied:
+            self.method.tied = pace < FAST
+        else:
+            self._balance(seen)
+        self.method.passes_ahead = self._look_ahead(pace, seen.rel_gap)
+        return True
+
+    def _balance(self, seen: Seen) -> None:
         factor = min(max(seen.lag**-0.25, 0.5), 2.0)
         if not seen.gap <= FAR_WORSE * self.best:
             factor = 0.25
             self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
+            assert self.anchor is not None
             self.method.begin(self.anchor.x, self.anchor.y)
         self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
         self.method.steps = {"eta": self.eta * self.tilt}
-        return True
+
+    def _look_ahead(self, pace: float, rel_gap: float) -> int:
+        """Passes until the gap asked for can be there, but not too many."""
+        if self.looks < FIRST_LOOKS or not 0.0 < pace < 1.0:
+            return 1
+        wanted = math.log(max(self.method.tol / max(rel_gap, 1e-300), 1e-300)) / math.log(pace)
+        return int(min(max(wanted, 1.0), MOST_PASSES))
 
 
 CONTROLS: dict[str, Callable[[Method], Control]] = {"spd1": FadingSteps, "rows": BalancedSteps}

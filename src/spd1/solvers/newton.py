@@ -25,7 +25,7 @@ from .composite import ConjugatePart, LossPart, fill_terms
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
-from .working_set import curvatures, descend, lines_of, move_margins
+from .working_set import curvatures, descend, forces, lines_of, move_margins
 
 SMALLEST_SET = 100
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
@@ -208,6 +208,7 @@ class Newton(Method):
         self.gap = math.inf
         self.eps = 0.0
         self.order = np.arange(p.n)
+        self.position = np.full(len(self.face.full), -1)
         self.inner = INNER
         self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
@@ -245,7 +246,7 @@ class Newton(Method):
             return
         face = self.face
         chosen = self.chosen = self.choose()
-        B, ids = lines_of(face.data, chosen, face.across)
+        B, ids = self.lines(chosen)
         table = face.full[chosen]
         for _ in range(ROUNDS):
             gain = self.improve(chosen, B, ids, table)
@@ -271,17 +272,24 @@ class Newton(Method):
         self._set_goal()
         self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
 
+    def lines(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Lines of the chosen coordinates; copies are kept for as long as they serve."""
+        face = self.face
+        if not face.across:
+            return face.data, chosen
+        if np.any(self.position[chosen] < 0):
+            self.copied, ids = lines_of(face.data, chosen)
+            self.position[:] = -1
+            self.position[chosen] = ids
+        return self.copied, self.position[chosen]
+
     def choose(self) -> np.ndarray:
         """Coordinates that are not zero, and the zeros that want to move most."""
         face = self.face
-        z, table, q = face.z, face.full, face.gradient + face.full[:, 0]
-        l1 = table[:, 1]
-        force = np.where(z == 0.0, np.abs(q) - l1, math.inf)
-        # force[(z == table[:, 3]) ...] bounds: those that push outwards stay where they are
-        outward = ((z == table[:, 3]) & (q >= l1)) | ((z == table[:, 4]) & (q <= -l1))
-        force[outward] = -math.inf
-        able = np.flatnonzero(force > -NEAR * l1)
-        nonzero = int(np.count_nonzero(z))
+        z = face.z
+        force = np.empty(len(z))
+        nonzero = forces(z, face.gradient, face.full, NEAR, force)
+        able = np.flatnonzero(force > -math.inf)
         self.wanted = max(self.wanted, 2 * nonzero)
         if isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]

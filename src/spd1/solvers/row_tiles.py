@@ -153,6 +153,7 @@ class RowTiles(Method):
         if self.tied:  # |a_i|^2 / l2, or a bound of it where l2 differs
             self.tied_geometry = Geometry(p.row_norms_squared / p.mu, p.c)
         self.plain = p.reg.plain
+        self.passes_ahead = 1  # passes before the next look at the certificate
         self._pair: Pair | None = None
         self.table = np.zeros((p.d, 4), order="F" if self.dense else "C")
 
@@ -175,15 +176,17 @@ class RowTiles(Method):
         p = self.problem
         self._pair = None
         self.set_steps()
-        shuffle_blocks(self.order, self.key, self.t, self.block)
-        first, rows = self.t, max(1, int(ENTRIES_A_CHUNK * p.n / max(p.A.stored, p.n)))
-        for start in range(0, p.n, rows):
-            part = self.order[start : start + rows]
-            self._run(part)
-            self.t = first + start + len(part)
-            self.entries_read += len(part) / p.n * p.A.stored
-            self.paper_passes += len(part) / p.n
-            yield
+        rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.A.stored, p.n)))
+        for _ in range(self.passes_ahead):
+            first = self.t
+            shuffle_blocks(self.order, self.key, first, self.block)
+            for start in range(0, p.n, rows):
+                part = self.order[start : start + rows]
+                self._run(part)
+                self.t = first + start + len(part)
+                self.entries_read += len(part) / p.n * p.A.stored
+                self.paper_passes += len(part) / p.n
+                yield
         if self.tied:
             tie(self.table, p.net)
 

@@ -20,7 +20,7 @@ from .composite import curved_lines
 from .subspace import FLOP, conjugate_gradients, spread_lines
 
 LARGEST_GRAM = 1500
-CG_PASSES = 60  # passes that conjugate gradients take in a whole run, roughly
+CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
 DENSE_ENTRY = 4e-10  # seconds to read an entry of A once
 SPARSE_ENTRY = 2e-9
 CG_LIMIT = 250

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..jit import kernel
 from ..matrix import CSC, CSR, Dense
 
-__all__ = ["curvatures", "descend", "line_dots", "lines_of", "move_margins"]
+__all__ = ["curvatures", "descend", "forces", "line_dots", "lines_of", "move_margins"]
 
 
 @kernel
@@ -56,6 +57,30 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
         if gain <= enough:
             break
     return gain, before
+
+
+@kernel
+def forces(z, gradient, table, near, out):
+    """How strongly each coordinate wants to move; returns how many are not zero.
+
+    Infinite for those that are free, -infinite for those that a kink or a bound holds; zeros
+    whose gradient is within ``near`` of l1, relatively, may move soon and keep their (small) force.
+    """
+    nonzero = 0
+    for k in range(len(z)):
+        linear, l1, _, lower, upper = table[k]
+        pull = gradient[k] + linear
+        force = math.inf
+        if z[k] == 0.0:
+            force = abs(pull) - l1
+            if force < -near * l1:
+                force = -math.inf
+        else:
+            nonzero += 1
+        if (z[k] <= lower and pull >= l1) or (z[k] >= upper and pull <= -l1):
+            force = -math.inf
+        out[k] = force
+    return nonzero
 
 
 @kernel
@@ -113,13 +138,8 @@ def copy_lines(B, position, filled, indices, data):
                 filled[w] += 1
 
 
-def lines_of(A: Any, chosen: np.ndarray, across: bool) -> tuple[Any, np.ndarray]:
-    """Lines of the chosen coordinates and their numbers: in place, or copied if they lie across.
-
-    ``across`` says that the coordinates are columns of row-major data or rows of column-major data.
-    """
-    if not across:
-        return A, chosen
+def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Copy lines that lie across: columns of row-major data or rows of column-major data."""
     count = len(chosen)
     if isinstance(A, Dense):
         values = A.values if A.row_major else A.values.T
