@@ -200,9 +200,7 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
 
 
 @np.errstate(all="ignore")
-def pair_of(
-    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray
-) -> Pair:
+def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray) -> Pair:
     """Evaluate x and y where u = A x and v = -A'(c y) are known; y is made feasible first."""
     from .evaluation import loss_terms, net_terms
 
@@ -255,7 +253,7 @@ def better(problem: Problem, one: DualPoint, other: DualPoint) -> DualPoint:
 
 
 def best_multiple(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """theta y, 0 <= theta <= 1, with the best bound: argmin phi* alone may lie far from optimal."""
+    """The multiple theta y, 0 <= theta <= 1, with the best bound; y alone may be far off."""
     zero = zero_dual(problem)
     return better(problem, zero, feasible_dual(problem, y)).y if math.isfinite(zero.value) else y
 

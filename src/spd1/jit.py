@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["compiled", "helper", "kernel"]
+__all__ = ["clock", "compiled", "helper", "kernel"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +33,7 @@ _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _numba_ready = False
+_compilation: Any = None
 _announced = False
 
 
@@ -113,7 +115,23 @@ def _load_numba() -> Any:
     if not _numba_ready:
         _numba_ready = True
         _install_overloads()
+        _time_compilation()
     return numba
+
+
+def _time_compilation() -> None:
+    """Numba holds this lock while it compiles a kernel or loads one from disk."""
+    global _compilation
+    from numba.core import event
+
+    _compilation = event.TimingListener()
+    event.register("numba:compiler_lock", _compilation)
+
+
+def clock() -> float:
+    """Seconds that pass while nothing is being compiled: what runs are timed and limited by."""
+    spent = _compilation.duration if _compilation is not None and _compilation.done else 0.0
+    return time.perf_counter() - spent
 
 
 def _install_overloads() -> None:

@@ -14,8 +14,6 @@ __all__ = ["METHODS", "method_class"]
 
 #: Name -> module and class. A new method is one file and one line here; the tests pick it up.
 METHODS = {
-    "few-rows": ("few_rows", "FewRows"),
-    "newton": ("newton", "Newton"),
     "rows": ("row_tiles", "RowTiles"),
     "spd1-vr": ("spd1_vr", "SPD1VR"),
     "spd1": ("spd1", "SPD1"),
@@ -24,11 +22,18 @@ METHODS = {
     "saga": ("saga", "SAGA"),
 }
 
+#: Methods for some problems only; they refuse the others by name. ``auto`` knows when to call them.
+SPECIAL_METHODS = {
+    "newton": ("newton", "Newton"),
+    "few-rows": ("few_rows", "FewRows"),
+}
+
 
 def method_class(name: str) -> type[Method]:
     """Return the class of a method, or say which names there are."""
-    if name not in METHODS:
-        raise ParameterError(f"unknown method {name!r}: choose from {', '.join(METHODS)}")
-    module, cls = METHODS[name]
+    known = METHODS | SPECIAL_METHODS
+    if name not in known:
+        raise ParameterError(f"unknown method {name!r}: choose from auto, {', '.join(known)}")
+    module, cls = known[name]
     found: type[Method] = getattr(import_module(f".{module}", __name__), cls)
     return found

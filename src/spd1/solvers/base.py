@@ -94,10 +94,6 @@ class Method(ABC):
     def theory_steps(self) -> dict[str, Any]:
         """Step sizes of the theorem that covers the problem, or a refusal by name."""
 
-    @abstractmethod
-    def compile(self) -> None:
-        """Call the kernels with nothing to do, so that the clock never sees a compilation."""
-
     def restart_average(self) -> None:
         """Forget the averages kept so far, if any."""
 

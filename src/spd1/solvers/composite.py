@@ -15,7 +15,9 @@ import numpy as np
 
 from ..jit import compiled, kernel
 
-__all__ = ["ConjugatePart", "LossPart", "fill_terms", "value_along"]
+__all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part", "value_along"]
+
+LEAST_BEND = 1e-3  # of 1/gamma, the largest curvature of the loss
 
 
 class SmoothPart:
@@ -41,6 +43,7 @@ class LossPart(NamedTuple):
     loss: Any
     b: np.ndarray
     c: np.ndarray
+    least_bend: float  # stands in for no curvature at all, so that Newton's models are bounded
 
     def value(self, m, k):
         return self.c[k] * self.loss.phi(m, self.b[k]) if self.c[k] > 0.0 else 0.0
@@ -49,7 +52,14 @@ class LossPart(NamedTuple):
         return self.c[k] * self.loss.derivative(m, self.b[k])
 
     def bend(self, m, k):
-        return self.c[k] * self.loss.curvature(m, self.b[k])
+        bend = self.loss.curvature(m, self.b[k])
+        return self.c[k] * (bend if bend > 0.0 else self.least_bend)
+
+
+def loss_part(problem: Any) -> LossPart:
+    """The smooth part of a problem's primal."""
+    least = LEAST_BEND / problem.gamma if problem.gamma > 0 else 0.0
+    return LossPart(problem.loss, problem.b, problem.c, least)
 
 
 @compiled(SmoothPart)
@@ -90,7 +100,7 @@ def value_along(part, m, move, t):
 
 @kernel
 def curved_lines(B, bend, p, out):
-    """out += B' diag(bend) B p, reading every line of B once: four at a time share p and out."""
+    """Add B' diag(bend) B p to out, reading each line of B once: four at a time share p and out."""
     n = B.line_count()
     i = 0
     if B.is_dense():

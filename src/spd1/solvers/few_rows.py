@@ -20,7 +20,7 @@ from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
 from .base import Method
-from .composite import LossPart
+from .composite import loss_part
 
 LARGEST = 300  # rows
 
@@ -37,7 +37,7 @@ def row_gram(problem: Problem) -> np.ndarray:
     if isinstance(A, Dense):
         rows = np.asarray(A.values, dtype=float)
         if np.ndim(l2) == 0:
-            return np.asarray(rows @ rows.T) / l2
+            return np.asarray((rows @ rows.T) / l2)
         rows = rows / np.sqrt(l2)
         return np.asarray(rows @ rows.T)
     from ..matrix import as_scipy
@@ -109,7 +109,7 @@ def total_at(part, u, w, moved, t, base, step):
 
 @kernel
 def times(K, x, out):
-    """out = K x."""
+    """K x."""
     for i in range(len(out)):
         total = 0.0
         for j in range(len(x)):
@@ -119,7 +119,7 @@ def times(K, x, out):
 
 @kernel
 def solve_in_place(M, x):
-    """x becomes M^-1 x; the lower triangle of M becomes its Cholesky factor."""
+    """Replace x by M^-1 x; the lower triangle of M becomes its Cholesky factor."""
     n = len(x)
     for i in range(n):
         for j in range(i + 1):
@@ -160,7 +160,7 @@ class FewRows(Method):
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to few-rows")
         p = self.problem
-        self.part = LossPart(p.loss, p.b, p.c)
+        self.part = loss_part(p)
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         p = self.problem
@@ -198,9 +198,3 @@ class FewRows(Method):
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError("few-rows has no step sizes: use steps='auto'")
-
-    def compile(self) -> None:
-        p = self.problem
-        newton_in_rows(
-            np.zeros((0, 0)), self.part, p.loss, p.b[:0], p.c[:0], np.zeros(0), 1.0, 0
-        )

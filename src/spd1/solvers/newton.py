@@ -20,8 +20,8 @@ from ..problem import Problem
 from ..products import adjoint, margins
 from ..regularizers import SharedNet
 from .base import Method
+from .composite import ConjugatePart, fill_terms, loss_part
 from .few_rows import row_gram, suits
-from .composite import ConjugatePart, LossPart, fill_terms
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
@@ -87,9 +87,11 @@ class Face:
 
 
 class PrimalFace(Face):
+    """z = x, lines are columns of A, the smooth part is the loss."""
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.part = LossPart(problem.loss, problem.b, problem.c)
+        self.part = loss_part(problem)
         self.quadratic = type(problem.loss).__name__ == "Squared"
         self.across = problem.A.row_major
         reg = problem.reg
@@ -116,6 +118,8 @@ class PrimalFace(Face):
 
 
 class DualFace(Face):
+    """z = -c y, lines are rows of A, the smooth part is the conjugate of the regularizer."""
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.part = ConjugatePart(problem.net)
@@ -202,6 +206,7 @@ class Newton(Method):
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
         primal = best_face(p) == "primal"
+        self.pair: Pair
         self.face: Any = PrimalFace(p) if primal else (GramFace(p) if suits(p) else DualFace(p))
         self.everywhere = SmoothDirection(p) if primal and p.reg.plain else None
         self.wanted = SMALLEST_SET
@@ -237,6 +242,7 @@ class Newton(Method):
         self.gap = min(gap, self.gap)
 
     def evaluated(self) -> Pair:
+        """The pair that the last epoch has evaluated."""
         return self.pair
 
     def epoch(self) -> Iterator[None]:
@@ -357,7 +363,8 @@ class Newton(Method):
             if newton <= goal and gain <= goal:
                 break
         if face.quadratic:  # the model is exact, and its slope tells the margins
-            face.m += (slope - face.slope) / face.bend
+            moved = face.bend > 0.0  # rows without weight have no slope
+            face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
             face.z[chosen], face.slope = z, slope
             return 0.0
         move = np.zeros(len(face.m))
@@ -383,7 +390,7 @@ class Newton(Method):
                 break
             t *= 0.5
         face.z[chosen], face.m, face.value = z, m, value
-        return total - now
+        return float(total - now)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.pair.point.x, self.pair.dual.y)]
@@ -393,6 +400,3 @@ class Newton(Method):
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError("newton has no step sizes: use steps='auto'")
-
-    def compile(self) -> None:
-        pass

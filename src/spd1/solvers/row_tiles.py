@@ -198,18 +198,8 @@ class RowTiles(Method):
         else:
             row_tile_steps(self.A, p.b, self.geometry, *common, self.steps["eta"], part)
 
-    def compile(self) -> None:
-        nothing = self.order[:0]
-        state = RowTileState(np.zeros(0), self.table[:0])
-        common = self.A, self.problem.b, self.geometry, state, self.problem.loss, self.problem.net
-        shuffle_blocks(nothing, self.key, 0, self.block)
-        row_tile_steps(*common, 1.0, nothing)
-        if self.tied:
-            tied_row_steps(*common, self.plain, nothing)
-            tie(self.table[:0], self.problem.net)
-
     def evaluated(self) -> Pair:
-        """x and y, with v = -G at hand: one product is left to compute, the margins."""
+        """The pair (x, y), with v = -G at hand: one product is left to compute, the margins."""
         if self._pair is None:
             p = self.problem
             x = np.ascontiguousarray(self.table[:, X])
@@ -217,7 +207,6 @@ class RowTiles(Method):
                 x = np.full(p.d, math.inf)
             y, v = self.state.y.copy(), -self.table[:, GRADIENT]
             self._pair = pair_of(p, x.copy(), margins(p.A, x), y, v)
-            self.entries_read += p.A.stored
         return self._pair
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:

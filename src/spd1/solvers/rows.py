@@ -152,9 +152,6 @@ class RowMethod(Method):
         )  # fmt: skip
         catch_up(self.state, p.net, self.steps["eta"], first + count)
 
-    def compile(self) -> None:
-        self._run(self.t, 0)
-
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.state.x.copy(), None)]
 

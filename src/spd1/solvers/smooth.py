@@ -69,7 +69,7 @@ class SmoothDirection:
         self.passes += 2
         factor, _ = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
         inner, _ = lapack.dpotrs(factor, root * margins(p.A, scaled), lower=1)
-        return adjoint(p.A, root * inner) / self.l2 - scaled
+        return np.asarray(adjoint(p.A, root * inner) / self.l2 - scaled)
 
     def _by_columns(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         from scipy.linalg import lapack
@@ -78,11 +78,11 @@ class SmoothDirection:
         rows = _dense_rows(p) * np.sqrt(bend)[:, None]
         H = rows.T @ rows
         diagonal = H.reshape(-1)[:: p.d + 1]
-        diagonal += self.l2 + 1e-14 * float(diagonal.max())
+        diagonal += self.l2 + 1e-12 * float(diagonal.max())
         self.passes += 1
         factor, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
         if failed:
-            return -gradient / (diagonal + 1e-300)
+            return np.asarray(-gradient / (np.abs(diagonal) + 1e-300))
         step, _ = lapack.dpotrs(factor, -gradient, lower=1)
         return np.asarray(step)
 

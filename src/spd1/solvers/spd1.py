@@ -109,9 +109,6 @@ class SPD1(EntryMethod):
             self.key,
         )
 
-    def compile(self) -> None:
-        self._run(0, 0)
-
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         s, T = self.state, self.t - self.window
         if T == 0:

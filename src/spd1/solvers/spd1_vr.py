@@ -90,9 +90,6 @@ class SPD1VR(EntryMethod):
             self.key,
         )
 
-    def compile(self) -> None:
-        self._run(0, 0)
-
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.state.x.copy(), self.state.y.copy())]
 

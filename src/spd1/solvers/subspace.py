@@ -88,7 +88,8 @@ def drop(inverse, free, r):
 
 def pinned(z: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Which coordinates sit at a kink: a bound, or zero under an l1 term."""
-    return (z == table[:, 3]) | (z == table[:, 4]) | ((z == 0.0) & (table[:, 1] > 0.0))
+    held = (z == table[:, 3]) | (z == table[:, 4]) | ((z == 0.0) & (table[:, 1] > 0.0))
+    return np.asarray(held)
 
 
 def newton_on_face(
@@ -146,7 +147,7 @@ def _hessian(B: Any, lines: np.ndarray, bend: np.ndarray) -> np.ndarray:
         rows = np.zeros((len(lines), len(bend)))
         spread_lines(B, lines, rows)
     rows = rows * np.sqrt(bend)
-    return rows @ rows.T
+    return np.asarray(rows @ rows.T)
 
 
 @kernel

@@ -29,7 +29,7 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
         for w in range(len(ids)):
             linear, l1, l2, lower, upper = table[w]
             old = z[w]
-            if sweep > 0 and (old == lower or old == upper or (old == 0.0 and l1 > 0.0)):
+            if sweep > 0 and (old <= lower or old >= upper or (old == 0.0 and l1 > 0.0)):
                 continue
             h = curvature[w]
             if h + l2 <= 0.0:
@@ -107,7 +107,7 @@ def line_dots(B, ids, slope, out):
 
 @kernel
 def move_margins(B, ids, step, m):
-    """m += sum_w step_w b_w."""
+    """Add sum_w step_w b_w to m."""
     for w in range(len(ids)):
         if step[w] != 0.0:
             for k in range(B.line_length(ids[w])):
@@ -140,7 +140,7 @@ def copy_lines(B, position, filled, indices, data):
 
 def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
     """Copy lines that lie across: columns of row-major data or rows of column-major data."""
-    count = len(chosen)
+    count, lines = len(chosen), A.line_count()
     if isinstance(A, Dense):
         values = A.values if A.row_major else A.values.T
         lines = np.ascontiguousarray(values[:, chosen].T)
@@ -153,6 +153,6 @@ def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
     indices = np.empty(starts[-1], dtype=A.indices.dtype)
     data = np.empty(starts[-1], dtype=A.data.dtype)
     copy_lines(A, position, starts[:-1].copy(), indices, data)
-    shape = (A.line_count(), count) if isinstance(A, CSR) else (count, A.line_count())
+    shape = (lines, count) if isinstance(A, CSR) else (count, lines)
     kind = CSC if isinstance(A, CSR) else CSR
     return kind(data, indices, starts.view(np.uint64), shape), np.arange(count)
