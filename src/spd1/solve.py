@@ -49,6 +49,7 @@ def solve(
     max_seconds: float | None = None,
     steps: str | dict[str, float] = "auto",
     sampling: str = "auto",
+    tile: Any = None,
     random_state: Any = 0,
     x0: Any = None,
     y0: Any = None,
@@ -75,6 +76,9 @@ def solve(
     sampling : {"auto", "uniform", "nonzeros"}
         For spd1 and spd1-vr: the paper's uniform entries, or stored entries only. "auto" takes
         uniform for dense and nonzeros for sparse data.
+    tile : None, "auto" or (rows, columns)
+        For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
+        of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.
     random_state : int, None or NumPy generator
         Same seed, same bits.
     x0, y0 : arrays, optional
@@ -106,11 +110,12 @@ def solve(
         _positive(max_seconds, "max_seconds")
     kind = method_class(method)
     kind.refuse(problem)
+    build = kind.tiled(problem, tile)
 
     from .rng import key_of
 
     x, y = starting_point(problem, x0, y0)
-    worker = kind(problem, sampling, key_of(random_state))
+    worker = build(problem, sampling, key_of(random_state))
     control = make_steps(worker, steps)
     run = Run(problem, worker, control, tol, max_passes, max_seconds)
     return run.go(x, y, callback, verbose)
