@@ -47,6 +47,8 @@ DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called 
 FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
 MOST_TILT = 1000.0  # noise must not drive the balance away
 DOUBT = 25  # epochs that double the leeway of the first balance of steps
+LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
+MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
 
@@ -251,6 +253,8 @@ class BalancedSteps:
 class TileSteps:
     """Steps of whole-row tiles: eta tau is known from the data, their ratio follows the lag.
 
+    A lag within LEVEL is left alone: many problems keep a lag of 2 or 3 at any ratio, and would
+    push it to its limit.
     The method says by which factor the ratio it starts with may be off; this leeway grows with the
     epochs, because a run that takes long had a first guess that was wrong. If the gap explodes, the
     run goes back to its best point with a smaller product and a smaller eta.
@@ -271,7 +275,9 @@ class TileSteps:
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
         if seen.gap <= FAR_WORSE * self.best:
-            self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0)
+            lag = max(seen.lag, 1.0 / seen.lag)
+            if LEVEL < lag < MEANT:
+                self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0)
         else:
             self.base = {"eta": 0.25 * self.base["eta"], "tau": 2.0 * self.base["tau"]}
             self.method.begin(self.anchor.x, self.anchor.y)
