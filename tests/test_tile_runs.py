@@ -145,6 +145,9 @@ def test_what_tiles_can_not_do_is_refused_by_name():
     for tile in ((2, 2), (2, 6)):
         with pytest.raises(IncompatibleError, match="one entry a step"):
             solve(case.problem(), tile=tile, steps="theory")
+    tall = Problem(np.ones((300, 2)), np.ones(300), "logistic", L2(1.0))
+    with pytest.raises(ParameterError, match="at most 256 rows"):
+        solve(tall, tile=(300, 2))
     with pytest.raises(ParameterError, match="missing: tau"):
         solve(case.problem(), tile="auto", steps={"eta": 1.0})
 

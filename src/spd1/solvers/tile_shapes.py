@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 L1_BYTES, L2_BYTES = 32 * 1024, 1024 * 1024  # what nearly every core has
 MOST_ROWS = 8  # a tile of 8 rows reads x and G seldom enough; larger ones gain little
 MOST_ROWS_OF_COLUMNS = 32  # column by column a tile lies in pieces of p entries
+LARGEST = 256  # rows of a whole-row tile: it takes rows^2 / 2 products
 FEWEST_BLOCKS = 8  # of rows: with fewer, a step is far from stochastic
 SPARSE_ROWS = 16  # sparse rows drawn together: the prefetcher keeps its stride
 
@@ -34,11 +35,20 @@ def read_tile(tile: Any, problem: Problem, name: str) -> tuple[int, int]:
             f"not {tile!r}"
         )
     rows, columns = min(int(sizes[0]), problem.n), min(int(sizes[1]), problem.d)
-    if columns < problem.d and not isinstance(problem.A, Dense):
+    if columns < problem.d and not _is_dense(problem):
         raise ParameterError(
             f"tile on sparse data takes (p, d), whole rows: ({rows}, {problem.d}), not {tile!r}"
         )
+    if name == "spd1-vr" and columns == problem.d and rows > LARGEST and _is_dense(problem):
+        raise ParameterError(
+            f"tiles of whole rows take at most {LARGEST} rows, not {rows}, because the products of "
+            "their rows are kept; tile='auto' takes about 8"
+        )
     return rows, columns
+
+
+def _is_dense(problem: Problem) -> bool:
+    return isinstance(problem.A, Dense)
 
 
 def auto_tile(problem: Problem, name: str) -> tuple[int, int]:

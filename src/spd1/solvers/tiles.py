@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import IncompatibleError, ParameterError
 from ..matrix import Dense
 from ..products import adjoint
-from .base import Method, saddle_steps, typical_labels
+from .base import Method, typical_labels
 from .row_tiles import shuffle_blocks
 from .sparse_tiles import sparse_row_steps, sparse_spd1_steps
 from .spd1 import SPD1, Schedule
@@ -57,7 +57,6 @@ class OnTiles(Method):
         self.row_blocks = -(-p.n // rows)
         self.column_blocks = -(-p.d // columns)
         self.a_pass = self.inner_steps = self.row_blocks * self.column_blocks
-        self.norms = p.row_norms_squared * p.c * p.n  # |a_i|^2, weighted
         self.column_shares = p.n / np.maximum(p.stored_counts[1], 1)
         self.rows = RowData(p.b, p.c, np.ones(p.n), np.empty((0, 0)))
 
@@ -107,9 +106,6 @@ class TiledSPD1VR(OnTiles, SPD1VR):
             count, self.key,
         )  # fmt: skip
 
-    def default_steps(self) -> dict[str, float]:
-        return saddle_steps(self.problem)
-
 
 class WholeRows(OnTiles):
     """SPD1-VR with tiles as wide as the data: no noise, and a snapshot that moves on by itself."""
@@ -120,14 +116,15 @@ class WholeRows(OnTiles):
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
-        used = self.norms > 0
-        self.typical = float(self.norms[used].mean()) if used.any() else 1.0
-        shares = np.where(used, self.typical / np.where(used, self.norms, 1.0), 0.0)
         p, rows = self.problem, self.shape[0]
+        norms = p.row_norms_squared * p.c * p.n
+        used = norms > 0
+        self.typical = float(norms[used].mean()) if used.any() else 1.0
+        shares = np.where(used, self.typical / np.where(used, norms, 1.0), 0.0)
         gram = np.empty((p.n, rows) if self.dense and rows > 1 else (0, 0))
         self.rows = RowData(p.b, p.c, shares, gram)
         self.order = np.arange(self.row_blocks)
-        self.primed = gram.size == 0
+        self.known = 0 if gram.size else self.row_blocks  # tiles with products of their rows
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
         p = self.problem
@@ -136,10 +133,9 @@ class WholeRows(OnTiles):
 
     def epoch(self) -> Iterator[None]:
         p = self.problem
-        if not self.primed:
-            gram_of_tiles(self.A, self.area, self.tile, self.rows.gram)
-            self.entries_read += p.A.stored
-            self.primed = True
+        for _, count in self.chunks(self.row_blocks - self.known):
+            self._multiply_rows(count)
+            self.entries_read += count / self.row_blocks * p.A.stored
             yield
         shuffle_blocks(self.order, self.key, self.t, 1)
         start = self.t
@@ -149,6 +145,13 @@ class WholeRows(OnTiles):
             self.entries_read += count / self.row_blocks * p.A.stored
             self.paper_passes += count / self.row_blocks
             yield
+
+    def _multiply_rows(self, count: int) -> None:
+        """Products of the rows of the next ``count`` tiles, once a run."""
+        start, stop = self.known * self.tile.p, (self.known + count) * self.tile.p
+        area = self.area._replace(row_start=start, row_stop=min(stop, self.problem.n))
+        gram_of_tiles(self.A, area, self.tile, self.rows.gram)
+        self.known += count
 
     def _run(self, order: np.ndarray) -> None:
         p = self.problem
@@ -166,8 +169,8 @@ class WholeRows(OnTiles):
 
     def compile(self) -> None:
         shuffle_blocks(self.order[:0], self.key, 0, 1)
-        if not self.primed:
-            gram_of_tiles(self.A, Area(0, 0, 0, 0), self.tile, self.rows.gram)
+        if self.rows.gram.size:
+            self._multiply_rows(0)
         self._run(self.order[:0])
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
