@@ -50,6 +50,7 @@ lint: $(VENV)/lint.stamp
 bench: $(VENV)/demo.stamp
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/iteration_cost.py
+	$(BIN)/python benchmarks/tiles.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output

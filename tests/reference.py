@@ -182,3 +182,104 @@ def theorem_3(R, R_prime, n, d, mu, gamma) -> tuple[float, float, int]:
     eta = gamma / (128 * R**2) * min(rows / columns, 1.0)
     tau = n * mu / (128 * R_prime**2) * min(columns / rows, 1.0)
     return eta, tau, math.ceil(4096 / 5 * math.log(5) * max(rows, columns))
+
+
+# Tiles. Blocks are slices; B and C are the numbers of row and of column blocks.
+
+
+def spd1_tiles(task: Task, x, y, draws, eta, tau, B, C) -> Averages:
+    """Algorithm 1 with a tile a step; ``draws`` holds (I, J)."""
+    n, x, y, xs, ys = len(task.b), x.copy(), y.copy(), [], []
+    eta_J, sigma_I = eta * n / B, tau / C
+    for I, J in draws:
+        xs.append(x.copy())
+        ys.append(y.copy())
+        for_x = B * task.A[I, J].T @ (task.c * y)[I]
+        for_y = C * task.A[I, J] @ x[J]
+        x[J], y[I] = (
+            prox_g(task, x[J] - eta_J * for_x, eta_J, J),
+            prox_rows(task, y[I] + sigma_I * for_y, sigma_I, I),
+        )
+    return Averages(x, y, np.mean(xs, axis=0), np.mean(ys, axis=0))
+
+
+def spd1_vr_tiles(task: Task, x, y, draws, eta, tau, B, C) -> tuple[np.ndarray, np.ndarray]:
+    """One outer loop of Algorithm 2 with tiles; ``draws`` holds (I, I', J, J')."""
+    A, c, n = task.A, task.c, len(task.b)
+    x, y, x_old, y_old = x.copy(), y.copy(), x, y
+    G_x, Ax = A.T @ (c * y_old), A @ x_old
+    eta, sigma = eta * n / B, tau / C
+
+    for I, I2, J, J2 in draws:
+
+        def move_x(rows, values, J=J):
+            for_x = B * A[rows, J].T @ (c[rows] * (values - y_old[rows])) + G_x[J]
+            return prox_g(task, x[J] - eta * for_x, eta, J)
+
+        def move_y(columns, values, I=I):
+            for_y = C * A[I, columns] @ (values - x_old[columns]) + Ax[I]
+            return prox_rows(task, y[I] + sigma * for_y, sigma, I)
+
+        x_bar, y_bar = move_x(I2, y[I2]), move_y(J2, x[J2])
+        x[J], y[I] = move_x(I, y_bar), move_y(J, x_bar)
+    return x, y
+
+
+def whole_rows(task: Task, x, y, blocks, eta, tau, mu) -> tuple[np.ndarray, np.ndarray]:
+    """SPD1-VR with tiles of whole rows, one visit each; the gradient afresh each time."""
+    A, c, n, B = task.A, task.c, len(task.b), len(blocks)
+    x, y, eta_I = x.copy(), y.copy(), eta * n / B
+    sigma, response = tau * shares_of(task), eta_I * B / (1.0 + eta_I * mu)
+    for I in blocks:
+        G = A.T @ (c * y)
+        x_bar, move = prox_g(task, x - eta_I * G, eta_I), np.zeros(n)
+        for i in range(n)[I]:
+            if sigma[i] > 0:
+                u = A[i] @ (x_bar - response * A.T @ move)
+                new = prox_dual(task.loss, y[i] + sigma[i] * u, task.b[i], sigma[i])
+                move[i], y[i] = c[i] * (new - y[i]), new
+        x = prox_g(task, x - eta_I * (G + B * A.T @ move), eta_I)
+    return x, y
+
+
+def sparse_whole_rows(task: Task, x, y, rows, eta, tau, stored) -> tuple[np.ndarray, np.ndarray]:
+    """The same a row at a time, only stored entries moving; ``stored`` masks them."""
+    n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
+    sigma = tau * shares_of(task)
+    for i in rows:
+        if sigma[i] > 0:
+            G, j = task.A.T @ (task.c * y), stored[i]
+            eta_j, old = eta * n / k[j], y[i]
+            x_bar = prox_g(task, x[j] - eta_j * G[j], eta_j, j)
+            v = old + sigma[i] * task.A[i, j] @ x_bar
+            y[i] = prox_dual(task.loss, v, task.b[i], sigma[i])
+            ahead = k[j] * task.c[i] * task.A[i, j] * (y[i] - old)
+            x[j] = prox_g(task, x[j] - eta_j * (G[j] + ahead), eta_j, j)
+    return x, y
+
+
+def sparse_spd1_rows(task: Task, x, y, tiles, eta, tau, stored) -> Averages:
+    """Algorithm 1 a sparse row at a time; ``tiles`` lists the rows of each step."""
+    n, x, y, k, xs, ys = len(task.b), x.copy(), y.copy(), stored.sum(axis=0), [], []
+    for tile in tiles:
+        xs.append(x.copy())
+        ys.append(y.copy())
+        for i in tile:
+            j = stored[i]
+            u, eta_j = task.A[i] @ x, eta * n / k[j]
+            x[j] = prox_g(task, x[j] - eta_j * k[j] * task.c[i] * task.A[i, j] * y[i], eta_j, j)
+            y[i] = prox_dual(task.loss, y[i] + tau * u, task.b[i], tau)
+    return Averages(x, y, np.mean(xs, axis=0), np.mean(ys, axis=0))
+
+
+def prox_rows(task: Task, v, sigma, rows) -> np.ndarray:
+    """prox_dual for a block of rows."""
+    return np.array(
+        [prox_dual(task.loss, a, b, sigma) for a, b in zip(v, task.b[rows], strict=True)]
+    )
+
+
+def shares_of(task: Task) -> np.ndarray:
+    """Mean |a_i|^2 over |a_i|^2, weighted by n c_i; 0 for rows that have none."""
+    norms = np.sum(task.A**2, axis=1) * task.c * len(task.b)
+    return np.divide(norms[norms > 0].mean(), norms, out=np.zeros(len(norms)), where=norms > 0)

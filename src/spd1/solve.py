@@ -52,6 +52,7 @@ def solve(
     max_seconds: float | None = None,
     steps: str | dict[str, float] = "auto",
     sampling: str = "auto",
+    tile: Any = None,
     random_state: Any = 0,
     x0: Any = None,
     y0: Any = None,
@@ -78,6 +79,9 @@ def solve(
     sampling : {"auto", "uniform", "nonzeros"}
         For spd1 and spd1-vr: the paper's uniform entries, or stored entries only. "auto" takes
         uniform for dense and nonzeros for sparse data.
+    tile : None, "auto" or (rows, columns)
+        For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
+        of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.
     random_state : int, None or NumPy generator
         Same seed, same bits.
     x0, y0 : arrays, optional
@@ -115,11 +119,12 @@ def solve(
         label = f"auto: {method} ({reason})"
     kind = method_class(method)
     kind.refuse(problem)
+    build = kind.tiled(problem, tile)
 
     from .rng import key_of
 
     x, y = starting_point(problem, x0, y0, kind.scales_start)
-    worker = kind(problem, sampling, key_of(random_state))
+    worker = build(problem, sampling, key_of(random_state))
     worker.tol = tol
     control = make_steps(worker, steps)
     run = Run(problem, worker, control, tol, max_passes, max_seconds)

@@ -50,6 +50,9 @@ FAST = 0.7  # rows: a tied pass that shrinks the gap by less gives way to the fr
 FIRST_LOOKS = 2  # passes that are looked at one by one
 MOST_PASSES = 3  # that may go by between two looks, later
 MOST_TILT = 1000.0  # noise must not drive the balance away
+DOUBT = 25  # epochs that double the leeway of the first balance of steps
+LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
+MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
 
@@ -65,7 +68,7 @@ def make_steps(method: Method, steps: Any) -> Control:
     """Read the ``steps`` argument of ``solve``."""
     if isinstance(steps, str):
         if steps == "auto":
-            return CONTROLS.get(method.name, AutoSteps)(method)
+            return CONTROLS.get(method.control or method.name, AutoSteps)(method)
         if steps == "theory":
             return FixedSteps(method, method.theory_steps())
         raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory' or a dict")
@@ -274,4 +277,48 @@ class BalancedSteps:
         return int(min(max(wanted, 1.0), MOST_PASSES))
 
 
-CONTROLS: dict[str, Callable[[Method], Control]] = {"spd1": FadingSteps, "rows": BalancedSteps}
+class TileSteps:
+    """Steps of whole-row tiles: eta tau is known from the data, their ratio follows the lag.
+
+    A lag within LEVEL is left alone: many problems keep a lag of 2 or 3 at any ratio, and would
+    push it to its limit.
+    The method says by which factor the ratio it starts with may be off; this leeway grows with the
+    epochs, because a run that takes long had a first guess that was wrong. If the gap explodes, the
+    run goes back to its best point with a smaller product and a smaller eta.
+    """
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+        self.base = method.default_steps()
+        self.tilt = 1.0
+        self.epochs = 0
+        self.best = math.inf
+        self.anchor: Seen | None = None
+        self.method.steps = dict(self.base)
+
+    def after_epoch(self, seen: Seen) -> bool:
+        """Let eta / tau follow the lag, within the leeway."""
+        self.epochs += 1
+        if seen.gap < self.best or self.anchor is None:
+            self.best, self.anchor = seen.gap, seen
+        if seen.gap <= FAR_WORSE * self.best:
+            lag = max(seen.lag, 1.0 / seen.lag)
+            if LEVEL < lag < MEANT:
+                self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0)
+        else:
+            self.base = {"eta": 0.25 * self.base["eta"], "tau": 2.0 * self.base["tau"]}
+            self.method.begin(self.anchor.x, self.anchor.y)
+        room = min(self.method.leeway * 2.0 ** (self.epochs / DOUBT), MOST_TILT**2)
+        self.tilt = min(max(self.tilt, 1.0 / room), room)
+        self.method.steps = {
+            "eta": self.base["eta"] * self.tilt,
+            "tau": self.base["tau"] / self.tilt,
+        }
+        return True
+
+
+CONTROLS: dict[str, Callable[[Method], Control]] = {
+    "spd1": FadingSteps,
+    "rows": BalancedSteps,
+    "tiles": TileSteps,
+}

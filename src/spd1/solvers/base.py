@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import IncompatibleError
+from ..errors import IncompatibleError, ParameterError
 from ..sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Method(ABC):
     step_names: ClassVar[tuple[str, ...]]
     needs_smooth_loss: ClassVar[bool] = False
     scales_start: ClassVar[bool] = False  # whether y0 is scaled to the best bound first
+    control: ClassVar[str] = ""  # which automatic steps, if not those of the method's name
 
     def __init__(self, problem: Problem, sampling: str, key: np.uint64) -> None:
         self.refuse(problem)
@@ -65,6 +66,14 @@ class Method(ABC):
                 f"{cls.name} needs a smooth loss and {type(problem.loss).__name__} is not: use "
                 "method 'spd1-vr', 'spd1' or 'psgd', or a smoothed loss such as SmoothedHinge"
             )
+
+    @classmethod
+    def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
+        """Return what builds the method for the ``tile`` argument of ``solve``: without, itself."""
+        del problem
+        if tile is None:
+            return cls
+        raise ParameterError(f"method {cls.name!r} has no tiles: use 'spd1-vr' or 'spd1'")
 
     def prepare(self, sampling: str) -> None:
         """Allocate what does not depend on the starting point."""
@@ -108,6 +117,12 @@ class EntryMethod(Method):
     """What SPD1 and SPD1-VR share: they draw entries, and theorems cover them."""
 
     step_names = ("eta", "tau")
+
+    @classmethod
+    def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
+        from .tile_shapes import on_tiles
+
+        return cls if tile is None else on_tiles(cls.name, problem, tile)
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
