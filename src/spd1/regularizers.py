@@ -69,14 +69,11 @@ class Regularizer:
         return v * t - l1 * abs(t) - 0.5 * l2 * t * t
 
     def g_conjugate_bend(self, v, j):
-        """Second derivative of g_j*, all l2 > 0: 1/l2, or zero where g_argmax does not move.
-
-        A little is left there, so that Newton's models stay bounded below.
-        """
+        """Second derivative of g_j*, all l2 > 0: 1/l2, or zero where g_argmax does not move."""
         l1, l2, lower, upper = self.numbers(j)
         t = (max(v - l1, 0.0) + min(v + l1, 0.0)) / l2
         moves = (l1 == 0.0 or abs(v) > l1) and lower < t < upper
-        return 1.0 / l2 if moves else 0.01 / l2
+        return 1.0 / l2 if moves else 0.0
 
     def g_bracket(self, t, v, j):
         """Fenchel-Young term g_j(t) + g_j*(v) - t v >= 0, without cancellation.

@@ -249,19 +249,21 @@ class BalancedSteps:
         """Let eta follow the lag, by a factor of two at most."""
         if seen.gap < self.best or self.anchor is None:
             self.best, self.anchor = seen.gap, seen
+        grew = not seen.gap <= FAR_WORSE * self.last
         pace = (seen.gap / self.last) ** (1.0 / self.method.passes_ahead) if seen.gap > 0 else 0.0
         self.last = seen.gap
         self.looks += 1
         if self.method.tied:
             self.method.tied = pace < FAST
         else:
-            self._balance(seen)
+            self._balance(seen, grew or not seen.gap <= FAR_WORSE**3 * self.best)
         self.method.passes_ahead = self._look_ahead(pace, seen.rel_gap)
         return True
 
-    def _balance(self, seen: Seen) -> None:
-        factor = min(max(seen.lag**-0.25, 0.5), 2.0)
-        if not seen.gap <= FAR_WORSE * self.best:
+    def _balance(self, seen: Seen, exploded: bool) -> None:
+        lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0
+        factor = min(max(lag**-0.25, 0.5), 2.0)
+        if exploded:
             factor = 0.25
             self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
             assert self.anchor is not None

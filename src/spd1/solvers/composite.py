@@ -17,7 +17,7 @@ from ..jit import compiled, kernel
 
 __all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part", "value_along"]
 
-LEAST_BEND = 1e-3  # of 1/gamma, the largest curvature of the loss
+LEAST_BEND = 1e-3  # share of the largest curvature that stands in for none
 
 
 class SmoothPart:
@@ -43,7 +43,8 @@ class LossPart(NamedTuple):
     loss: Any
     b: np.ndarray
     c: np.ndarray
-    least_bend: float  # stands in for no curvature at all, so that Newton's models are bounded
+    least: float  # stands in for no curvature, so that Newton's models are bounded below
+    steepest: float  # 1/gamma
 
     def value(self, m, k):
         return self.c[k] * self.loss.phi(m, self.b[k]) if self.c[k] > 0.0 else 0.0
@@ -53,13 +54,13 @@ class LossPart(NamedTuple):
 
     def bend(self, m, k):
         bend = self.loss.curvature(m, self.b[k])
-        return self.c[k] * (bend if bend > 0.0 else self.least_bend)
+        return self.c[k] * (bend if bend > 0.0 else self.least * self.steepest)
 
 
 def loss_part(problem: Any) -> LossPart:
     """The smooth part of a problem's primal."""
-    least = LEAST_BEND / problem.gamma if problem.gamma > 0 else 0.0
-    return LossPart(problem.loss, problem.b, problem.c, least)
+    steepest = 1.0 / problem.gamma if problem.gamma > 0 else 0.0
+    return LossPart(problem.loss, problem.b, problem.c, LEAST_BEND, steepest)
 
 
 @compiled(SmoothPart)
@@ -67,6 +68,7 @@ class ConjugatePart(NamedTuple):
     """The smooth part of the dual: the conjugate of the regularizer of each column, all l2 > 0."""
 
     net: Any
+    least: float  # stands in for no curvature, as a share of 1/l2
 
     def value(self, m, k):
         return self.net.g_conjugate(m, k)
@@ -75,7 +77,8 @@ class ConjugatePart(NamedTuple):
         return self.net.g_argmax(m, k)
 
     def bend(self, m, k):
-        return self.net.g_conjugate_bend(m, k)
+        bend = self.net.g_conjugate_bend(m, k)
+        return bend if bend > 0.0 else self.least / self.net.numbers(k)[1]
 
 
 @kernel

@@ -146,6 +146,7 @@ class FewRows(Method):
 
     name = "few-rows"
     step_names = ()
+    scales_start = True
     steps_an_epoch = 20
 
     @classmethod
@@ -170,6 +171,8 @@ class FewRows(Method):
             from ..certificate import dual_from_margins
 
             self.w = -p.c * dual_from_margins(p, margins(p.A, x))
+        if not math.isfinite(self.evaluated().point.value):
+            self.w = np.zeros(p.n)
         self.entries_read += p.A.stored
 
     def epoch(self) -> Iterator[None]:

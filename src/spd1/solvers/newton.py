@@ -20,7 +20,7 @@ from ..problem import Problem
 from ..products import adjoint, margins
 from ..regularizers import SharedNet
 from .base import Method
-from .composite import ConjugatePart, fill_terms, loss_part
+from .composite import LEAST_BEND, ConjugatePart, fill_terms, loss_part
 from .few_rows import row_gram, suits
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
@@ -122,7 +122,7 @@ class DualFace(Face):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.part = ConjugatePart(problem.net)
+        self.part = ConjugatePart(problem.net, LEAST_BEND)
         self.quadratic = problem.reg.plain
         self.across = not problem.A.row_major
         self.full = self._table()
@@ -168,7 +168,7 @@ class GramFace(DualFace):
         diagonal = K.reshape(-1)[:: problem.n + 1]
         diagonal += 1e-15 * float(diagonal.max())
         self.data = Dense(np.linalg.cholesky(K))
-        self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf))
+        self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
         self.across = False
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
@@ -371,6 +371,12 @@ class Newton(Method):
         move_margins(B, ids, z - old, move)
         return self.search(chosen, table, old, z - old, move)
 
+    def trust(self, t: float) -> None:
+        """A model whose minimiser was too far off has too little curvature in its flat places."""
+        part = self.face.part
+        least = 10.0 * part.least if t < 0.5 else 0.5 * part.least
+        self.face.part = part._replace(least=min(max(least, LEAST_BEND), 1.0))
+
     def search(self, chosen: Any, table: Any, old: Any, step: Any, move: Any) -> float:
         face = self.face
         linear, l1, l2 = table[:, 0], table[:, 1], table[:, 2]
@@ -389,6 +395,7 @@ class Newton(Method):
             if now <= total + ARMIJO * t * promised + 1e-15 * abs(total) or t < 1e-10:
                 break
             t *= 0.5
+        self.trust(t)
         face.z[chosen], face.m, face.value = z, m, value
         return float(total - now)
 

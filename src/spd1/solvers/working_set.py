@@ -32,7 +32,10 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
             if sweep > 0 and (old <= lower or old >= upper or (old == 0.0 and l1 > 0.0)):
                 continue
             h = curvature[w]
-            if h + l2 <= 0.0:
+            if h + l2 <= 0.0:  # an empty line: the best end, if there is one
+                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
+                if abs(end) < math.inf:
+                    z[w] = min(max(end, lower), upper)
                 continue
             line = ids[w]
             gradient = linear
@@ -68,7 +71,7 @@ def forces(z, gradient, table, near, out):
     """
     nonzero = 0
     for k in range(len(z)):
-        linear, l1, _, lower, upper = table[k]
+        linear, l1, l2, lower, upper = table[k]
         pull = gradient[k] + linear
         force = math.inf
         if z[k] == 0.0:
@@ -77,7 +80,10 @@ def forces(z, gradient, table, near, out):
                 force = -math.inf
         else:
             nonzero += 1
-        if (z[k] <= lower and pull >= l1) or (z[k] >= upper and pull <= -l1):
+        pull += l2 * z[k]
+        if z[k] <= lower and pull + (l1 if z[k] >= 0.0 else -l1) >= 0.0:
+            force = -math.inf
+        if z[k] >= upper and pull - (l1 if z[k] <= 0.0 else -l1) <= 0.0:
             force = -math.inf
         out[k] = force
     return nonzero
