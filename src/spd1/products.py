@@ -81,6 +81,36 @@ def squared_norms(A: Any) -> tuple[np.ndarray, np.ndarray]:
     return of_rows, of_columns
 
 
+@kernel
+def add_weighted_squares(A, w, out):
+    """out_k += sum over lines i of w_i a_ik^2."""
+    for i in range(len(w)):
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            out[j] += w[i] * np.float64(a) * np.float64(a)
+
+
+@kernel
+def dot_weighted_squares(A, w, out):
+    """out_i = sum over line i of w_k a_ik^2."""
+    for i in range(len(out)):
+        total = 0.0
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            total += w[j] * np.float64(a) * np.float64(a)
+        out[i] = total
+
+
+def squares_along(A: Any, w: np.ndarray) -> np.ndarray:
+    """Sum of w_i a_ij^2 for every column j."""
+    out = np.zeros(A.columns())
+    if A.row_major:
+        add_weighted_squares(A, w, out)
+    else:
+        dot_weighted_squares(_by_lines(A), w, out)
+    return out
+
+
 def stored_counts(A: Any) -> tuple[np.ndarray, np.ndarray]:
     """Stored entries in each row (r_i) and in each column (k_j)."""
     if isinstance(A, Dense):

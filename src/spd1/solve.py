@@ -123,7 +123,7 @@ def solve(
 
     from .rng import key_of
 
-    x, y = starting_point(problem, x0, y0, kind.scales_start)
+    x, y = starting_point(problem, x0, y0, kind)
     worker = build(problem, sampling, key_of(random_state))
     worker.tol = tol
     control = make_steps(worker, steps)
@@ -145,11 +145,11 @@ def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:
 
 
 def starting_point(
-    problem: Problem, x0: Any, y0: Any, scaled: bool = False
+    problem: Problem, x0: Any, y0: Any, kind: type[Method] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Default x0 = argmin g, y0_i = argmin phi_i* = phi_i'(0); given points must be feasible.
 
-    ``scaled`` takes the multiple of y0 with the best bound: argmin phi* may lie far from optimal.
+    Some methods take the multiple of y0 with the best bound: argmin phi* may be far from optimal.
     """
     from .evaluation import replace_infeasible
 
@@ -170,10 +170,10 @@ def starting_point(
             raise DataError(f"y0 is outside the domain of the conjugate of {problem.loss}")
         empty = problem.row_counts == 0
         y[empty] = flat[empty]  # and so are empty rows
-    elif scaled:
+    elif kind is not None and kind.scales_start:
         y = dual_from_margins(problem, margins_of(problem, x)) if np.any(x) else flat
         y = best_multiple(problem, y)
-        empty = problem.row_counts == 0
+        empty = (problem.row_norms_squared if kind.reads_norms else problem.row_counts) == 0
         y = np.where(empty, flat, y)
     return x, y
 

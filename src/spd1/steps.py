@@ -319,8 +319,38 @@ class TileSteps:
         return True
 
 
+class ColumnSteps:
+    """Steps of columns: sigma follows the certificate as eta does for rows; y tied needs none."""
+
+    def __init__(self, method: Method) -> None:
+        self.method: Any = method
+        self.sigma = method.default_steps()["sigma"]
+        self.tilt = 1.0
+        self.last = math.inf
+        self.best = math.inf
+        self.anchor: Seen | None = None
+        method.steps = {"sigma": self.sigma}
+
+    def after_epoch(self, seen: Seen) -> bool:
+        """Let sigma follow the lag; go back to the best point if the gap exploded."""
+        if seen.gap < self.best or self.anchor is None:
+            self.best, self.anchor = seen.gap, seen
+        if self.method.tied:
+            return True
+        lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0
+        factor = min(max(lag**0.25, 0.5), 2.0)
+        if not seen.gap <= FAR_WORSE * self.last:
+            factor = 0.25
+            self.method.begin(self.anchor.x, self.anchor.y)
+        self.last = seen.gap
+        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
+        self.method.steps = {"sigma": self.sigma * self.tilt}
+        return True
+
+
 CONTROLS: dict[str, Callable[[Method], Control]] = {
     "spd1": FadingSteps,
     "rows": BalancedSteps,
+    "columns": ColumnSteps,
     "tiles": TileSteps,
 }

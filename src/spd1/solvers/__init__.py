@@ -15,6 +15,7 @@ __all__ = ["METHODS", "method_class"]
 #: Name -> module and class. A new method is one file and one line here; the tests pick it up.
 METHODS = {
     "rows": ("row_tiles", "RowTiles"),
+    "columns": ("column_tiles", "ColumnTiles"),
     "spd1-vr": ("spd1_vr", "SPD1VR"),
     "spd1": ("spd1", "SPD1"),
     "psgd": ("psgd", "PSGD"),

@@ -18,7 +18,9 @@ def pick(problem: Problem) -> tuple[str, str]:
     p = problem
     face = best_face(p)
     if face == "":
-        return "rows", "neither the loss nor the regularizer is smooth"
+        return "rows", "neither the loss nor its conjugate fits Newton's method"
+    if face == "proximal":
+        return "newton", "on the dual with a fading proximal term: nothing is smooth"
     smooth = p.gamma > 0 or p.label_kind == "count"
     if smooth and suits(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"

@@ -81,6 +81,25 @@ class ConjugatePart(NamedTuple):
         return bend if bend > 0.0 else self.least / self.net.numbers(k)[1]
 
 
+@compiled(SmoothPart)
+class ShiftedConjugatePart(NamedTuple):
+    """The same for g_j(t) + rho/2 (t - centre_j)^2, which is smooth whatever g is."""
+
+    net: Any
+    least: float
+    shift: np.ndarray  # rho times the centre
+
+    def value(self, m, k):
+        return self.net.g_conjugate(m + self.shift[k], k)
+
+    def slope(self, m, k):
+        return self.net.g_argmax(m + self.shift[k], k)
+
+    def bend(self, m, k):
+        bend = self.net.g_conjugate_bend(m + self.shift[k], k)
+        return bend if bend > 0.0 else self.least / self.net.numbers(k)[1]
+
+
 @kernel
 def fill_terms(part, m, slope, bend):
     """F(m); its first and second derivatives go to ``slope`` and ``bend``."""

@@ -18,9 +18,9 @@ from ..errors import IncompatibleError, ParameterError
 from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
-from ..regularizers import SharedNet
-from .base import Method
-from .composite import LEAST_BEND, ConjugatePart, fill_terms, loss_part
+from ..regularizers import ElasticNet, SharedNet
+from .base import Method, typical_labels
+from .composite import LEAST_BEND, ConjugatePart, ShiftedConjugatePart, fill_terms, loss_part
 from .few_rows import row_gram, suits
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
@@ -36,20 +36,25 @@ ROUNDS = 40
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-4
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
+FADE = 0.7  # of the proximal term, an epoch
+FAINTEST = 1e-4
 CROWDED = 1.2
 ARMIJO = 1e-2
 
 
 def best_face(problem: Problem) -> str:
-    """Which face Newton's method works on: 'primal', 'dual', or '' if neither is smooth."""
+    """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
     smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
-    smooth_dual = problem.mu > 0 and getattr(problem.loss, "conjugate_net", None) is not None
+    net = getattr(problem.loss, "conjugate_net", None)
+    smooth_dual = problem.mu > 0 and net is not None
     if not smooth_primal:
-        return "dual" if smooth_dual else ""
-    few_columns = problem.n > 5 * problem.d
-    corners = problem.loss.conjugate_net not in (None, (0.0, 1.0))
-    if smooth_dual and problem.reg.plain and corners and not few_columns:
-        return "dual"
+        if smooth_dual:
+            return "dual"
+        return "proximal" if net is not None else ""
+    if smooth_dual and net is not None and problem.reg.plain and problem.n <= 5 * problem.d:
+        low, high = problem.loss.domain(float(problem.b[0]))
+        if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
+            return "dual"
     return "primal"
 
 
@@ -72,6 +77,7 @@ class Face:
         self.gradient = self.gradient_of(self.slope)
 
     part: Any
+    full: np.ndarray  # a line of five numbers per coordinate: linear, l1, l2, lower, upper
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -186,6 +192,39 @@ class GramFace(DualFace):
         return pair_of(p, x, margins(p.A, x), y, v)
 
 
+class ProximalFace(DualFace):
+    """The dual where g is not strongly convex: a proximal term rho/2 |x - centre|^2 makes it so.
+
+    The centre follows x after every epoch (the proximal point method, or the method of
+    multipliers), and rho fades, so what is certified is the problem itself.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.quadratic = False
+        size, L = typical_labels(problem)
+        self.rho = L * float(problem.row_norms_squared.mean()) / size + 1e-300
+        self.faintest = FAINTEST * self.rho
+        self.move_centre(problem.reg.minimiser(problem.d))
+
+    def move_centre(self, centre: np.ndarray) -> None:
+        """Put the proximal term around a point."""
+        reg = self.problem.reg
+        net = ElasticNet(reg.l1, np.asarray(reg.l2) + self.rho, reg.lower, reg.upper)
+        self.part = ShiftedConjugatePart(net.bind(self.problem.d), LEAST_BEND, self.rho * centre)
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.move_centre(x)
+        super().start(x, y)
+
+    def advance(self) -> None:
+        """Let the centre follow x."""
+        self.rho = max(FADE * self.rho, self.faintest)
+        self.move_centre(self.slope.copy())
+        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.gradient = self.gradient_of(self.slope)
+
+
 class Newton(Method):
     """Working sets, coordinate descent and Newton's steps."""
 
@@ -205,9 +244,12 @@ class Newton(Method):
         p = self.problem
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
-        primal = best_face(p) == "primal"
+        face = best_face(p)
+        primal = face == "primal"
         self.pair: Pair
-        self.face: Any = PrimalFace(p) if primal else (GramFace(p) if suits(p) else DualFace(p))
+        few = face == "dual" and suits(p)
+        kinds: dict[str, type[Face]] = {"primal": PrimalFace, "dual": DualFace}
+        self.face: Any = GramFace(p) if few else kinds.get(face, ProximalFace)(p)
         self.everywhere = SmoothDirection(p) if primal and p.reg.plain else None
         self.wanted = SMALLEST_SET
         self.gap = math.inf
@@ -262,6 +304,9 @@ class Newton(Method):
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
+        if isinstance(face, ProximalFace):
+            face.advance()
+            self.entries_read += self.problem.A.stored
         yield
 
     def step_everywhere(self, direction: SmoothDirection) -> None:
@@ -345,7 +390,8 @@ class Newton(Method):
                 break
             sweeps = few
             free = np.flatnonzero(~pinned(z, table))
-            if len(free) > CROWDED * len(slope) and table[0, 2] == 0.0:
+            crowded = len(free) > CROWDED * len(slope) and table[0, 2] == 0.0
+            if crowded and self.lazy < 3 * self.patience:
                 sweeps = 5 * few  # more free lines than they are long: H is singular
                 if left <= goal:
                     break

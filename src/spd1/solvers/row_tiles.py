@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..certificate import Pair, dual_from_margins, pair_of
+from ..certificate import Pair, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..jit import kernel
 from ..matrix import Dense
@@ -139,6 +139,7 @@ class RowTiles(Method):
     name = "rows"
     step_names = ("eta",)
     scales_start = True
+    reads_norms = True
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
@@ -161,8 +162,7 @@ class RowTiles(Method):
         p = self.problem
         self.table[:, X] = x
         self.table[:, GRADIENT] = adjoint(p.A, p.c * y) if np.any(y) else 0.0
-        y = np.where(p.row_norms_squared > 0.0, y, dual_from_margins(p, np.zeros(p.n)))
-        self.state = RowTileState(y, self.table)
+        self.state = RowTileState(y.copy(), self.table)
         self.entries_read += p.A.stored
         self._pair = None
 
