@@ -179,7 +179,7 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
     from .evaluation import loss_terms, net_terms
     from .products import adjoint
 
-    low, high = dual_bounds(problem)
+    low, high = problem.dual_bounds
     if low is not None and high is not None:
         free = np.flatnonzero((low == 0.0) | (high == 0.0))
         if len(free) and not _balanced(problem, y, v, low, high, free).all():
@@ -205,7 +205,7 @@ def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np
     from .evaluation import loss_terms, net_terms
 
     bound: DualPoint | None = None
-    if dual_bounds(problem)[0] is not None:
+    if problem.dual_bounds[0] is not None:
         bound = dual_of(problem, y, v)
         y, v = bound.y, bound.v
     loss, conjugate, rows = loss_terms(u, y, problem.b, problem.c, problem.loss)
@@ -306,22 +306,6 @@ def relative(gap: float, primal: float, dual: float) -> float:
     return gap / max(abs(primal), abs(dual), TINY) if math.isfinite(gap) else math.inf
 
 
-def dual_bounds(problem: Problem) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained."""
-    reg, d = problem.reg, problem.d
-    if reg.mu > 0.0:
-        return None, None
-    flat = np.asarray(reg.l2) == 0.0
-    up = flat & np.isinf(reg.upper)
-    down = flat & np.isinf(reg.lower)
-    if not (np.any(up) or np.any(down)):
-        return None, None
-    l1 = np.broadcast_to(np.asarray(reg.l1), (d,))
-    high = np.where(np.broadcast_to(up, (d,)), l1, math.inf)
-    low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
-    return low, high
-
-
 def _scale(v: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray) -> float:
     """Largest theta <= 1 with theta v inside the bounds; free columns are balanced already."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -397,7 +381,7 @@ def refuse_without_bound(problem: Problem, dual: float) -> None:
 
     Scaling and the last resort lean on 0 being in the domain of phi*.
     """
-    if math.isfinite(dual) or dual_bounds(problem)[0] is None:
+    if math.isfinite(dual) or problem.dual_bounds[0] is None:
         return
     conjugate = problem.loss.conjugate
     if any(not math.isfinite(conjugate(0.0, float(b))) for b in np.unique(problem.b)[:1000]):

@@ -112,6 +112,22 @@ class Problem:
 
         return stored_counts(self.A)
 
+    @cached_property
+    def dual_bounds(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained."""
+        reg, d = self.reg, self.d
+        if reg.mu > 0.0:
+            return None, None
+        flat = np.asarray(reg.l2) == 0.0
+        up = flat & np.isinf(reg.upper)
+        down = flat & np.isinf(reg.lower)
+        if not (np.any(up) or np.any(down)):
+            return None, None
+        l1 = np.broadcast_to(np.asarray(reg.l1), (d,))
+        high = np.where(np.broadcast_to(up, (d,)), l1, math.inf)
+        low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
+        return low, high
+
     @property
     def row_counts(self) -> np.ndarray:
         """Stored entries of each row, without a look at the columns where that is possible."""

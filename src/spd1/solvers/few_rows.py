@@ -16,6 +16,7 @@ import numpy as np
 from ..certificate import Pair, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..jit import kernel
+from ..losses import Squared
 from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
@@ -45,6 +46,52 @@ def row_gram(problem: Problem) -> np.ndarray:
     rows = as_scipy(A)
     scaled = rows.multiply(1.0 / np.broadcast_to(l2, (problem.d,))) if np.ndim(l2) else rows / l2
     return np.asarray((scaled @ rows.T).toarray(), dtype=float)
+
+
+def few_columns(problem: Problem) -> bool:
+    """Whether this is least squares with few columns."""
+    p = problem
+    return type(p.loss) is Squared and 4 * p.d <= p.n and p.d <= LARGEST
+
+
+def column_gram(problem: Problem) -> np.ndarray:
+    """A' diag(c) A."""
+    p = problem
+    if isinstance(p.A, Dense):
+        rows = np.asarray(p.A.values, dtype=float)
+        if p.uniform_weights:
+            return np.asarray(rows.T @ rows) / p.n
+        return np.asarray(rows.T @ (rows * p.c[:, None]))
+    out = np.zeros((p.d, p.d))
+    add_outer_products(p.by_rows, p.c, out)
+    return out + np.tril(out, -1).T
+
+
+def root_of(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """L with L L' = G, and the q with L q = h; G may be singular, h lies in its range."""
+    try:
+        L = np.linalg.cholesky(G)
+        if float(np.min(np.diagonal(L))) > 1e-6 * float(np.max(np.diagonal(L))):
+            return L, np.linalg.solve(L, h)
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(G)
+    root = np.sqrt(np.where(values > 1e-14 * values[-1], values, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.where(root > 0.0, (vectors.T @ h) / root, 0.0)
+    return np.ascontiguousarray(vectors * root), q
+
+
+@kernel
+def add_outer_products(A, weights, out):
+    """Add c_i a_i a_i' to the lower triangle of ``out``, for every row; indices are sorted."""
+    for i in range(A.line_count()):
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            scaled = weights[i] * a
+            for m in range(k + 1):
+                other, value = A.at(i, m)
+                out[j, other] += scaled * value
 
 
 @kernel

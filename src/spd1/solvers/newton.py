@@ -20,8 +20,15 @@ from ..problem import Problem
 from ..products import adjoint, margins
 from ..regularizers import ElasticNet, SharedNet
 from .base import Method, typical_labels
-from .composite import LEAST_BEND, ConjugatePart, ShiftedConjugatePart, fill_terms, loss_part
-from .few_rows import row_gram, suits
+from .composite import (
+    LEAST_BEND,
+    ConjugatePart,
+    LossPart,
+    ShiftedConjugatePart,
+    fill_terms,
+    loss_part,
+)
+from .few_rows import column_gram, few_columns, root_of, row_gram, suits
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
@@ -123,6 +130,32 @@ class PrimalFace(Face):
         )
 
 
+class TallFace(PrimalFace):
+    """Least squares with few columns: with A'CA = R'R the rows of R do what the rows of A did.
+
+    sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        p = problem
+        L, q = root_of(column_gram(p), adjoint(p.A, p.c * p.b))
+        self.data = Dense(L)
+        self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
+        self.across = False
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        u = margins(p.A, self.z)
+        return pair_of(p, self.z.copy(), u, dual_from_margins(p, u), -self.gradient)
+
+
 class DualFace(Face):
     """z = -c y, lines are rows of A, the smooth part is the conjugate of the regularizer."""
 
@@ -170,10 +203,7 @@ class GramFace(DualFace):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        K = row_gram(problem)
-        diagonal = K.reshape(-1)[:: problem.n + 1]
-        diagonal += 1e-15 * float(diagonal.max())
-        self.data = Dense(np.linalg.cholesky(K))
+        self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
         self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
         self.across = False
 
@@ -248,9 +278,11 @@ class Newton(Method):
         primal = face == "primal"
         self.pair: Pair
         few = face == "dual" and suits(p)
+        tall = primal and few_columns(p)
         kinds: dict[str, type[Face]] = {"primal": PrimalFace, "dual": DualFace}
-        self.face: Any = GramFace(p) if few else kinds.get(face, ProximalFace)(p)
-        self.everywhere = SmoothDirection(p) if primal and p.reg.plain else None
+        kind = GramFace if few else TallFace if tall else kinds.get(face, ProximalFace)
+        self.face: Any = kind(p)
+        self.everywhere = SmoothDirection(p) if primal and p.reg.plain and not tall else None
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0

@@ -144,13 +144,29 @@ def copy_lines(B, position, filled, indices, data):
                 filled[w] += 1
 
 
+@kernel
+def gather(values, chosen, out):
+    """Columns of a dense array as rows of ``out``, eight entries of a column at a time."""
+    n = len(values)
+    i = 0
+    while i < n:
+        end = min(i + 8, n)
+        for w in range(len(chosen)):
+            j = chosen[w]
+            for k in range(i, end):
+                out[w, k] = values[k, j]
+        i = end
+
+
 def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
     """Copy lines that lie across: columns of row-major data or rows of column-major data."""
     count, lines = len(chosen), A.line_count()
     if isinstance(A, Dense):
         values = A.values if A.row_major else A.values.T
-        lines = np.ascontiguousarray(values[:, chosen].T)
-        return Dense(lines), np.arange(count)
+        copied = np.empty((count, len(values)), dtype=values.dtype)
+        gather(values, chosen, copied)
+        copied.flags.writeable = False
+        return Dense(copied), np.arange(count)
     position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int64)
     position[chosen] = np.arange(count)
     starts = np.zeros(count + 1, dtype=np.int64)
