@@ -25,7 +25,7 @@ from .certificate import (
     relative,
     zero_dual,
 )
-from .errors import DataError, ParameterError
+from .errors import DataError, IncompatibleError, ParameterError
 from .jit import clock
 from .problem import Problem, check_point
 from .progress import ProgressLine
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .steps import Control
 
 __all__ = ["solve"]
+
+SLOW_LOOKS = 8  # looks at rows without much progress before auto changes to Newton's method
 
 Callback = Callable[[Progress], Any]
 Iterates = list[tuple[np.ndarray, np.ndarray | None]]
@@ -128,7 +130,9 @@ def solve(
     worker.tol = tol
     control = make_steps(worker, steps)
     run = Run(problem, worker, control, tol, max_passes, max_seconds)
-    run.label = label
+    run.label, run.may_switch = label, label != method
+    if x0 is not None or y0 is not None:
+        run.look(x, y)  # a run never hands back less than it was given
     return run.go(x, y, callback, verbose)
 
 
@@ -195,6 +199,7 @@ class Run:
         self.max_seconds = math.inf if max_seconds is None else max_seconds
         self.trace = Trace()
         self.label = method.name
+        self.may_switch = False
         self.seconds = 0.0
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
@@ -239,7 +244,26 @@ class Run:
                 break  # an epoch may be long: Theorem 3 asks for millions of inner steps
         self.seconds += clock() - start
         seen = self.evaluate(self.method.iterates())
-        return "" if self.control.after_epoch(seen) else "diverged"
+        alive = self.control.after_epoch(seen)
+        if self.may_switch and getattr(self.control, "slow", 0) >= SLOW_LOOKS:
+            self.switch()
+        return "" if alive else "diverged"
+
+    def switch(self) -> None:
+        """Go on with Newton's method from the best point, if it takes the problem."""
+        self.may_switch = False
+        kind = method_class("newton")
+        try:
+            kind.refuse(self.problem)
+        except IncompatibleError:
+            return
+        assert self.best is not None
+        before, self.method = self.method, kind(self.problem, "auto", self.method.key)
+        self.method.tol, self.method.entries_read = self.tol, before.entries_read
+        self.method.paper_passes = before.paper_passes
+        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
+        self.control = make_steps(self.method, "auto")
+        self.label = f"auto: {before.name}, then newton ({before.name} slowed down)"
 
     def passes(self) -> float:
         return self.method.entries_read / max(self.problem.A.stored, 1)

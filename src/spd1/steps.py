@@ -47,6 +47,7 @@ PATIENCE = 4  # ... so many of them in a row without failing, have steps that ar
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
 FAST = 0.7  # rows: a tied pass that shrinks the gap by less gives way to the free x
+CRAWL = 0.8  # a pass that shrinks the gap by less is slow
 FIRST_LOOKS = 2  # passes that are looked at one by one
 MOST_PASSES = 3  # that may go by between two looks, later
 MOST_TILT = 1000.0  # noise must not drive the balance away
@@ -241,6 +242,7 @@ class BalancedSteps:
         self.tilt = 1.0
         self.last = math.inf
         self.looks = 0
+        self.slow = 0  # looks that saw little progress
         self.method.steps = {"eta": self.eta}
         self.best = math.inf
         self.anchor: Seen | None = None
@@ -253,6 +255,7 @@ class BalancedSteps:
         pace = (seen.gap / self.last) ** (1.0 / self.method.passes_ahead) if seen.gap > 0 else 0.0
         self.last = seen.gap
         self.looks += 1
+        self.slow = self.slow + 1 if pace > CRAWL else max(self.slow - 1, 0)
         if self.method.tied:
             self.method.tied = pace < FAST
         else:

@@ -31,7 +31,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
         return over if u > b else -over
 
     def curvature(self, u, b):
-        return 2.0 if abs(u - b) > self.eps else 0.0
+        return 2.0 if abs(u - b) >= self.eps else 0.0
 
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) + 0.25 * y * y

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["pick"]
 
+LARGE = 50_000  # stored entries
+
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
@@ -29,6 +31,7 @@ def pick(problem: Problem) -> tuple[str, str]:
     if not p.reg.plain:
         return "newton", "on the columns that can still move"
     dense = p.A.stored == p.n * p.d
-    if p.mu > 0 and ((p.d >= p.n and p.n > 300) or not dense):
+    large = p.A.stored > LARGE
+    if p.mu > 0 and large and ((p.d >= p.n and p.n > 300) or not dense):
         return "rows", "smooth loss, l2 > 0, too large to factor"
     return "newton", "smooth loss, few rows or columns"

@@ -43,6 +43,7 @@ ROUNDS = 40
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-4
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
+FAINTEST_BEND = 1e-12
 FADE = 0.7  # of the proximal term, an epoch
 FAINTEST = 1e-4
 CROWDED = 1.2
@@ -107,6 +108,8 @@ class PrimalFace(Face):
         self.part = loss_part(problem)
         self.quadratic = type(problem.loss).__name__ == "Squared"
         self.across = problem.A.row_major
+        if isinstance(problem.A, Dense) and not self.across:
+            self.data = problem.A.transposed()  # its rows are the columns
         reg = problem.reg
         fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
         self.full = np.empty((problem.d, 5))
@@ -233,7 +236,10 @@ class ProximalFace(DualFace):
         super().__init__(problem)
         self.quadratic = False
         size, L = typical_labels(problem)
-        self.rho = L * float(problem.row_norms_squared.mean()) / size + 1e-300
+        squares = problem.column_norms_squared
+        mean = max(float(squares.mean()), 1e-300)
+        scale = L * float(problem.row_norms_squared.mean()) / size + 1e-300
+        self.rho = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
         self.faintest = FAINTEST * self.rho
         self.move_centre(problem.reg.minimiser(problem.d))
 
@@ -249,7 +255,7 @@ class ProximalFace(DualFace):
 
     def advance(self) -> None:
         """Let the centre follow x."""
-        self.rho = max(FADE * self.rho, self.faintest)
+        self.rho = np.maximum(FADE * self.rho, self.faintest)
         self.move_centre(self.slope.copy())
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
         self.gradient = self.gradient_of(self.slope)
@@ -333,13 +339,23 @@ class Newton(Method):
             if face.quadratic or gain <= self.eps:
                 break
         face.gradient = face.gradient_of(face.slope)
-        self.pair = face.pair()
+        self.pair = self.checked_pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
         if isinstance(face, ProximalFace):
             face.advance()
             self.entries_read += self.problem.A.stored
         yield
+
+    def checked_pair(self) -> Pair:
+        """The current pair; margins that were only kept up to date are computed anew at the end."""
+        face = self.face
+        pair: Pair = face.pair()
+        if pair.gap <= self.tol * max(abs(pair.point.value), abs(pair.dual.value)):
+            face.m = face.margins_of(face.z)
+            self.entries_read += self.problem.A.stored
+            pair = face.pair()
+        return pair
 
     def step_everywhere(self, direction: SmoothDirection) -> None:
         """No kinks: one Newton step on all coordinates."""
@@ -351,14 +367,14 @@ class Newton(Method):
         step = direction.solve(face.bend, face.gradient + face.full[:, 2] * face.z, accuracy)
         self.search(everything, face.full, face.z, step, face.margins_of(step))
         face.gradient = face.gradient_of(face.slope)
-        self.pair = face.pair()
+        self.pair = self.checked_pair()
         self._set_goal()
         self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
 
     def lines(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
         """Lines of the chosen coordinates; copies are kept for as long as they serve."""
         face = self.face
-        if not face.across:
+        if not face.across or len(chosen) == 0:
             return face.data, chosen
         if np.any(self.position[chosen] < 0):
             self.copied, ids = lines_of(face.data, chosen)
@@ -418,7 +434,7 @@ class Newton(Method):
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
-            if left <= goal and self.lazy < self.patience:
+            if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
                 break
             sweeps = few
             free = np.flatnonzero(~pinned(z, table))
@@ -452,8 +468,8 @@ class Newton(Method):
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""
         part = self.face.part
-        least = 10.0 * part.least if t < 0.5 else 0.5 * part.least
-        self.face.part = part._replace(least=min(max(least, LEAST_BEND), 1.0))
+        least = 10.0 * part.least if t < 0.5 else 0.2 * part.least
+        self.face.part = part._replace(least=min(max(least, FAINTEST_BEND), 1.0))
 
     def search(self, chosen: Any, table: Any, old: Any, step: Any, move: Any) -> float:
         face = self.face
