@@ -15,7 +15,12 @@ from spd1.losses import LOSSES
 from spd1.solvers import newton, subspace
 from test_solve import by_definition
 
-KINDS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sp.csr_array, "csc": sp.csc_array}
+KINDS = {
+    "dense": np.asarray,
+    "fortran": np.asfortranarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+}
 
 
 def make(loss, reg, n, d, density, rng, spread=0.0):

@@ -14,8 +14,8 @@ LARGE = 50_000  # stored entries
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
+    from .faces import best_face
     from .few_rows import suits
-    from .newton import best_face
 
     p = problem
     face = best_face(p)

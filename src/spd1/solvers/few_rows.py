@@ -106,6 +106,10 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
     rest, image, step, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     times(K, w, u)
     value = total_at(part, u, w, u, 0.0, w, u)
+    if not abs(value) < math.inf:  # a start without a value: from zero, then
+        for i in range(n):
+            w[i], u[i] = 0.0, 0.0
+        value = total_at(part, u, w, u, 0.0, w, u)
     for taken in range(limit):
         conjugate, square = 0.0, 0.0
         for i in range(n):
@@ -193,7 +197,6 @@ class FewRows(Method):
 
     name = "few-rows"
     step_names = ()
-    scales_start = True
     steps_an_epoch = 20
 
     @classmethod
@@ -218,8 +221,6 @@ class FewRows(Method):
             from ..certificate import dual_from_margins
 
             self.w = -p.c * dual_from_margins(p, margins(p.A, x))
-        if not math.isfinite(self.evaluated().point.value):
-            self.w = np.zeros(p.n)
         self.entries_read += p.A.stored
 
     def epoch(self) -> Iterator[None]:

@@ -13,252 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from ..certificate import Pair, dual_from_margins, pair_of
+from ..certificate import Pair
 from ..errors import IncompatibleError, ParameterError
 from ..matrix import Dense
 from ..problem import Problem
-from ..products import adjoint, margins
-from ..regularizers import ElasticNet, SharedNet
-from .base import Method, typical_labels
+from .base import Method
 from .composite import (
-    LEAST_BEND,
-    ConjugatePart,
-    LossPart,
-    ShiftedConjugatePart,
     fill_terms,
-    loss_part,
 )
-from .few_rows import column_gram, few_columns, root_of, row_gram, suits
+from .faces import PrimalFace, ProximalFace, best_face, face_of
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
 from .working_set import curvatures, descend, forces, lines_of, move_margins
 
-SMALLEST_SET = 100
+SMALLEST_SET = 100  # coordinates of the first working set
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
-SWEEPS = 4
-MOST_SWEEPS = 20
-ENOUGH = 0.01
+SWEEPS = 4  # of coordinate descent before the next decision, ...
+MOST_SWEEPS = 20  # ... up to so many over a small working set
+ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
-LEAST_INNER = 1e-4
+LEAST_INNER = 1e-4  # the same after epochs that did not help
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
-FAINTEST_BEND = 1e-12
-FADE = 0.7  # of the proximal term, an epoch
-FAINTEST = 1e-4
-CROWDED = 1.2
+FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
+CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
 ARMIJO = 1e-2
-
-
-def best_face(problem: Problem) -> str:
-    """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
-    smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
-    net = getattr(problem.loss, "conjugate_net", None)
-    smooth_dual = problem.mu > 0 and net is not None
-    if not smooth_primal:
-        if smooth_dual:
-            return "dual"
-        return "proximal" if net is not None else ""
-    if smooth_dual and net is not None and problem.reg.plain and problem.n <= 5 * problem.d:
-        low, high = problem.loss.domain(float(problem.b[0]))
-        if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
-            return "dual"
-    return "primal"
-
-
-class Face:
-    """min_z F(m) + h(z): state of either face of the problem."""
-
-    quadratic: bool
-    across: bool
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.data: Any = problem.A
-
-    def restart(self, z: np.ndarray) -> None:
-        self.z = z
-        self.m = self.margins_of(z)
-        self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
-        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
-        self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
-        self.gradient = self.gradient_of(self.slope)
-
-    part: Any
-    full: np.ndarray  # a line of five numbers per coordinate: linear, l1, l2, lower, upper
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def table(self, chosen: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def pair(self) -> Pair:
-        raise NotImplementedError
-
-
-class PrimalFace(Face):
-    """z = x, lines are columns of A, the smooth part is the loss."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.part = loss_part(problem)
-        self.quadratic = type(problem.loss).__name__ == "Squared"
-        self.across = problem.A.row_major
-        if isinstance(problem.A, Dense) and not self.across:
-            self.data = problem.A.transposed()  # its rows are the columns
-        reg = problem.reg
-        fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
-        self.full = np.empty((problem.d, 5))
-        for column, value in enumerate(fields):
-            self.full[:, column] = value
-
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
-        del y
-        self.restart(x.copy())
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return margins(self.problem.A, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return adjoint(self.problem.A, slope)
-
-    def pair(self) -> Pair:
-        p = self.problem
-        return pair_of(
-            p, self.z.copy(), self.m.copy(), dual_from_margins(p, self.m), -self.gradient
-        )
-
-
-class TallFace(PrimalFace):
-    """Least squares with few columns: with A'CA = R'R the rows of R do what the rows of A did.
-
-    sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        p = problem
-        L, q = root_of(column_gram(p), adjoint(p.A, p.c * p.b))
-        self.data = Dense(L)
-        self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
-        self.across = False
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.data, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.data, slope)
-
-    def pair(self) -> Pair:
-        p = self.problem
-        u = margins(p.A, self.z)
-        return pair_of(p, self.z.copy(), u, dual_from_margins(p, u), -self.gradient)
-
-
-class DualFace(Face):
-    """z = -c y, lines are rows of A, the smooth part is the conjugate of the regularizer."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.part = ConjugatePart(problem.net, LEAST_BEND)
-        self.quadratic = problem.reg.plain
-        self.across = not problem.A.row_major
-        self.full = self._table()
-
-    def _table(self) -> np.ndarray:
-        from ..evaluation import loss_domain
-
-        p = self.problem
-        l1, l2 = p.loss.conjugate_net
-        low, high = np.empty(p.n), np.empty(p.n)
-        loss_domain(p.b, p.loss, low, high)
-        table = np.empty((p.n, 5))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            table[:, 0], table[:, 1] = -p.b, l1
-            table[:, 2] = l2 / p.c
-            table[:, 3], table[:, 4] = -p.c * high, -p.c * low
-        table[p.c == 0] = 0.0
-        return table
-
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
-        del x
-        self.restart(np.clip(-self.problem.c * y, self.full[:, 3], self.full[:, 4]))
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.problem.A, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.problem.A, slope)
-
-    def pair(self) -> Pair:
-        p = self.problem
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.where(p.c > 0, -self.z / p.c, 0.0)
-        return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
-
-
-class GramFace(DualFace):
-    """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
-        self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
-        self.across = False
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.data, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.data, slope)
-
-    def pair(self) -> Pair:
-        p = self.problem
-        v = adjoint(p.A, self.z)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.where(p.c > 0, -self.z / p.c, 0.0)
-        x = v / p.reg.l2
-        return pair_of(p, x, margins(p.A, x), y, v)
-
-
-class ProximalFace(DualFace):
-    """The dual where g is not strongly convex: a proximal term rho/2 |x - centre|^2 makes it so.
-
-    The centre follows x after every epoch (the proximal point method, or the method of
-    multipliers), and rho fades, so what is certified is the problem itself.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.quadratic = False
-        size, L = typical_labels(problem)
-        squares = problem.column_norms_squared
-        mean = max(float(squares.mean()), 1e-300)
-        scale = L * float(problem.row_norms_squared.mean()) / size + 1e-300
-        self.rho = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
-        self.faintest = FAINTEST * self.rho
-        self.move_centre(problem.reg.minimiser(problem.d))
-
-    def move_centre(self, centre: np.ndarray) -> None:
-        """Put the proximal term around a point."""
-        reg = self.problem.reg
-        net = ElasticNet(reg.l1, np.asarray(reg.l2) + self.rho, reg.lower, reg.upper)
-        self.part = ShiftedConjugatePart(net.bind(self.problem.d), LEAST_BEND, self.rho * centre)
-
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
-        self.move_centre(x)
-        super().start(x, y)
-
-    def advance(self) -> None:
-        """Let the centre follow x."""
-        self.rho = np.maximum(FADE * self.rho, self.faintest)
-        self.move_centre(self.slope.copy())
-        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
-        self.gradient = self.gradient_of(self.slope)
 
 
 class Newton(Method):
@@ -280,15 +60,10 @@ class Newton(Method):
         p = self.problem
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
-        face = best_face(p)
-        primal = face == "primal"
+        self.face: Any = face_of(p)
         self.pair: Pair
-        few = face == "dual" and suits(p)
-        tall = primal and few_columns(p)
-        kinds: dict[str, type[Face]] = {"primal": PrimalFace, "dual": DualFace}
-        kind = GramFace if few else TallFace if tall else kinds.get(face, ProximalFace)
-        self.face: Any = kind(p)
-        self.everywhere = SmoothDirection(p) if primal and p.reg.plain and not tall else None
+        smooth = type(self.face) is PrimalFace and p.reg.plain
+        self.everywhere = SmoothDirection(p) if smooth else None
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0
@@ -425,9 +200,31 @@ class Newton(Method):
         old = face.z[chosen]
         z, slope = old.copy(), face.slope.copy()
         curvature = self.curvatures_of(chosen, B, ids)
-        goal = 0.3 * self.eps
-        few = self.sweeps_for(len(ids))
-        sweeps = few
+        self.minimise_model(B, ids, table, z, slope, curvature)
+        if face.quadratic:  # the model is exact, and its slope tells the margins
+            moved = face.bend > 0.0  # rows without weight have no slope
+            face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
+            face.z[chosen], face.slope = z, slope
+            return 0.0
+        move = np.zeros(len(face.m))
+        move_margins(B, ids, z - old, move)
+        return self.search(chosen, table, old, z - old, move)
+
+    def minimise_model(
+        self,
+        B: Any,
+        ids: np.ndarray,
+        table: np.ndarray,
+        z: np.ndarray,
+        slope: np.ndarray,
+        curvature: np.ndarray,
+    ) -> None:
+        """Sweeps of coordinate descent, and Newton's step on the free ones when they cost more.
+
+        The pace of the sweeps predicts what is left to gain and how many more it takes.
+        """
+        face, goal = self.face, 0.3 * self.eps
+        few = sweeps = self.sweeps_for(len(ids))
         for _ in range(ROUNDS):
             gain, before = descend(
                 B, ids, table, z, curvature, face.bend, face.flat, slope, sweeps, ENOUGH * goal
@@ -435,14 +232,14 @@ class Newton(Method):
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
-                break
+                return
             sweeps = few
             free = np.flatnonzero(~pinned(z, table))
             crowded = len(free) > CROWDED * len(slope) and table[0, 2] == 0.0
-            if crowded and self.lazy < 3 * self.patience:
-                sweeps = 5 * few  # more free lines than they are long: H is singular
+            if crowded and self.lazy < 3 * self.patience:  # H is singular: sweep on
                 if left <= goal:
-                    break
+                    return
+                sweeps = 5 * few
                 continue
             factor, gradients = face_costs(B, ids[free], len(slope))
             cost = min(factor, gradients) / (gradients + 1e-300) * CG_EXPECTED  # in sweeps
@@ -455,15 +252,7 @@ class Newton(Method):
             newton = newton_on_face(B, ids, table, z, face.bend, slope)
             self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
             if newton <= goal and gain <= goal:
-                break
-        if face.quadratic:  # the model is exact, and its slope tells the margins
-            moved = face.bend > 0.0  # rows without weight have no slope
-            face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
-            face.z[chosen], face.slope = z, slope
-            return 0.0
-        move = np.zeros(len(face.m))
-        move_margins(B, ids, z - old, move)
-        return self.search(chosen, table, old, z - old, move)
+                return
 
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""

@@ -1,0 +1,248 @@
+"""The faces of a problem: what Newton's method minimises, and how its state is certified."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..certificate import Pair, dual_from_margins, pair_of
+from ..matrix import Dense
+from ..problem import Problem
+from ..products import adjoint, margins
+from ..regularizers import ElasticNet, SharedNet
+from .base import typical_labels
+from .composite import (
+    LEAST_BEND,
+    ConjugatePart,
+    LossPart,
+    ShiftedConjugatePart,
+    fill_terms,
+    loss_part,
+)
+from .few_rows import column_gram, few_columns, root_of, row_gram, suits
+
+FADE = 0.7  # of the proximal term, an epoch
+FAINTEST = 1e-4
+
+
+def best_face(problem: Problem) -> str:
+    """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
+    smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
+    net = getattr(problem.loss, "conjugate_net", None)
+    smooth_dual = problem.mu > 0 and net is not None
+    if not smooth_primal:
+        if smooth_dual:
+            return "dual"
+        return "proximal" if net is not None else ""
+    if smooth_dual and net is not None and problem.reg.plain and problem.n <= 5 * problem.d:
+        low, high = problem.loss.domain(float(problem.b[0]))
+        if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
+            return "dual"
+    return "primal"
+
+
+class Face:
+    """min_z F(m) + h(z): state of either face of the problem."""
+
+    quadratic: bool
+    across: bool
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.data: Any = problem.A
+
+    def restart(self, z: np.ndarray) -> None:
+        self.z = z
+        self.m = self.margins_of(z)
+        self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
+        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
+        self.gradient = self.gradient_of(self.slope)
+
+    part: Any
+    full: np.ndarray  # a line of five numbers per coordinate: linear, l1, l2, lower, upper
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def table(self, chosen: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def pair(self) -> Pair:
+        raise NotImplementedError
+
+
+class PrimalFace(Face):
+    """z = x, lines are columns of A, the smooth part is the loss."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.part = loss_part(problem)
+        self.quadratic = type(problem.loss).__name__ == "Squared"
+        self.across = problem.A.row_major
+        if isinstance(problem.A, Dense) and not self.across:
+            self.data = problem.A.transposed()  # its rows are the columns
+        reg = problem.reg
+        fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
+        self.full = np.empty((problem.d, 5))
+        for column, value in enumerate(fields):
+            self.full[:, column] = value
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        del y
+        self.restart(x.copy())
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return margins(self.problem.A, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return adjoint(self.problem.A, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        return pair_of(
+            p, self.z.copy(), self.m.copy(), dual_from_margins(p, self.m), -self.gradient
+        )
+
+
+class TallFace(PrimalFace):
+    """Least squares with few columns: with A'CA = R'R the rows of R do what the rows of A did.
+
+    sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        p = problem
+        L, q = root_of(column_gram(p), adjoint(p.A, p.c * p.b))
+        self.data = Dense(L)
+        self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
+        self.across = False
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        u = margins(p.A, self.z)
+        return pair_of(p, self.z.copy(), u, dual_from_margins(p, u), -self.gradient)
+
+
+class DualFace(Face):
+    """z = -c y, lines are rows of A, the smooth part is the conjugate of the regularizer."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.part = ConjugatePart(problem.net, LEAST_BEND)
+        self.quadratic = problem.reg.plain
+        self.across = not problem.A.row_major
+        self.full = self._table()
+
+    def _table(self) -> np.ndarray:
+        from ..evaluation import loss_domain
+
+        p = self.problem
+        l1, l2 = p.loss.conjugate_net
+        low, high = np.empty(p.n), np.empty(p.n)
+        loss_domain(p.b, p.loss, low, high)
+        table = np.empty((p.n, 5))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table[:, 0], table[:, 1] = -p.b, l1
+            table[:, 2] = l2 / p.c
+            table[:, 3], table[:, 4] = -p.c * high, -p.c * low
+        table[p.c == 0] = 0.0
+        return table
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        del x
+        self.restart(np.clip(-self.problem.c * y, self.full[:, 3], self.full[:, 4]))
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.problem.A, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.problem.A, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
+
+
+class GramFace(DualFace):
+    """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
+        self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
+        self.across = False
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
+
+    def pair(self) -> Pair:
+        p = self.problem
+        v = adjoint(p.A, self.z)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        x = v / p.reg.l2
+        return pair_of(p, x, margins(p.A, x), y, v)
+
+
+class ProximalFace(DualFace):
+    """The dual where g is not strongly convex: a proximal term rho/2 |x - centre|^2 makes it so.
+
+    The centre follows x after every epoch (the proximal point method, or the method of
+    multipliers), and rho fades, so what is certified is the problem itself.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.quadratic = False
+        size, L = typical_labels(problem)
+        squares = problem.column_norms_squared
+        mean = max(float(squares.mean()), 1e-300)
+        scale = L * float(problem.row_norms_squared.mean()) / size + 1e-300
+        self.rho = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
+        self.faintest = FAINTEST * self.rho
+        self.move_centre(problem.reg.minimiser(problem.d))
+
+    def move_centre(self, centre: np.ndarray) -> None:
+        """Put the proximal term around a point."""
+        reg = self.problem.reg
+        net = ElasticNet(reg.l1, np.asarray(reg.l2) + self.rho, reg.lower, reg.upper)
+        self.part = ShiftedConjugatePart(net.bind(self.problem.d), LEAST_BEND, self.rho * centre)
+
+    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.move_centre(x)
+        super().start(x, y)
+
+    def advance(self) -> None:
+        """Let the centre follow x."""
+        self.rho = np.maximum(FADE * self.rho, self.faintest)
+        self.move_centre(self.slope.copy())
+        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.gradient = self.gradient_of(self.slope)
+
+
+def face_of(problem: Problem) -> Face:
+    """The face that suits a problem, on a small Gram matrix where there is one."""
+    kind = best_face(problem)
+    if kind == "primal":
+        return TallFace(problem) if few_columns(problem) else PrimalFace(problem)
+    if kind == "proximal":
+        return ProximalFace(problem)
+    return GramFace(problem) if suits(problem) else DualFace(problem)
