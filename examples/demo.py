@@ -21,6 +21,7 @@ LABELS = {
     "svrg": "SVRG",
     "saga": "SAGA",
     "rows": "row tiles",
+    "auto": "auto",
 }
 
 
@@ -35,13 +36,14 @@ def main() -> None:
 
     synthetic = paper_problem()
     print(f"\n1. The paper's synthetic problem: {synthetic}")
+    solve_aloud(synthetic, "auto", tol=1e-6, max_seconds=options.seconds)
+    print("   The same by the paper's SPD1-VR, one entry a step, then a few whole rows a step:")
     solve_aloud(synthetic, "spd1-vr", tol=0.05, max_seconds=options.seconds)
-    print("   The same with whole rows for tiles:")
-    solve_aloud(synthetic, "rows", tol=1e-6, max_seconds=options.seconds)
+    solve_aloud(synthetic, "spd1-vr", tol=1e-6, max_seconds=options.seconds, tile="auto")
 
     real = breast_cancer()
     print(f"\n2. Breast cancer data (scikit-learn): {real}")
-    solve_aloud(real, "spd1-vr", tol=1e-6, max_seconds=options.seconds)
+    solve_aloud(real, "auto", tol=1e-9, max_seconds=options.seconds)
 
     print("\n3. The methods side by side (automatic steps, same seed)")
     path = draw(real, options.out / "convergence.png")
@@ -65,11 +67,12 @@ def breast_cancer() -> spd1.Problem:
     return spd1.Problem(X, 2.0 * y - 1.0, loss="logistic", reg=spd1.L2(0.1))
 
 
-def solve_aloud(problem: spd1.Problem, method: str, tol: float, max_seconds: float) -> None:
+def solve_aloud(
+    problem: spd1.Problem, method: str, tol: float, max_seconds: float, tile: str | None = None
+) -> None:
     """Solve under a live progress line; say what is proven."""
-    result = spd1.solve(
-        problem, method, tol=tol, max_passes=10_000, max_seconds=max_seconds, verbose=True
-    )
+    limits = {"max_passes": 10_000, "max_seconds": max_seconds}
+    result = spd1.solve(problem, method, tol=tol, tile=tile, verbose=True, **limits)
     print(f"   {result}")
     print(f"   {result.certificate}")
 
@@ -83,7 +86,7 @@ def draw(problem: spd1.Problem, path: Path) -> Path:
 
     from spd1.plotting import compare
 
-    optimum = spd1.solve(problem, "rows", tol=1e-13, max_passes=3000).dual
+    optimum = spd1.solve(problem, tol=1e-13).dual
     results = {}
     for name, label in LABELS.items():
         clock = time.perf_counter()
