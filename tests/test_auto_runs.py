@@ -46,12 +46,8 @@ def test_same_seed_same_bits(key):
     one, two = runs
     np.testing.assert_array_equal(one.x, two.x)
     np.testing.assert_array_equal(one.y, two.y)
-    assert (one.primal, one.dual, one.gap, one.passes) == (
-        two.primal,
-        two.dual,
-        two.gap,
-        two.passes,
-    )
+    for name in ("primal", "dual", "gap", "passes"):
+        assert getattr(one, name) == getattr(two, name)
     for column in ("passes", "primal", "dual", "gap"):
         np.testing.assert_array_equal(getattr(one.trace, column), getattr(two.trace, column))
 

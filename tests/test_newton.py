@@ -164,7 +164,9 @@ def test_newton_in_rows_solves_for_the_weights_of_the_rows(loss, rng):
     taken = newton_in_rows(*common, w, 1e-13, 100)
     assert 0 < taken < 100
     u = A @ (A.T @ w / 0.3)
-    derivative = np.array([problem.loss.derivative(*pair) for pair in zip(u, problem.b)])
+    derivative = np.array(
+        [problem.loss.derivative(*pair) for pair in zip(u, problem.b, strict=True)]
+    )
     np.testing.assert_allclose(w, -problem.c * derivative, atol=1e-6)
     assert newton_in_rows(*common, w, 1e-12, 100) == 0
 

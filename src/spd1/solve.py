@@ -106,6 +106,8 @@ def solve(
 
     from .rng import key_of
 
+    if x0 is not None and label != method:
+        x0 = better_start(problem, x0)
     x, y = starting_point(problem, x0, y0, kind)
     worker = build(problem, sampling, key_of(random_state))
     worker.tol = tol
@@ -120,6 +122,13 @@ def solve(
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
+
+
+def better_start(problem: Problem, x0: Any) -> Any:
+    """x0, unless argmin g is a better place to start from."""
+    x = check_point(x0, problem.d, "x0")
+    best = problem.reg.minimiser(problem.d)
+    return x0 if problem.primal(x) <= problem.primal(best) else best
 
 
 def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:

@@ -43,6 +43,7 @@ class Method(ABC):
     name: ClassVar[str]
     step_names: ClassVar[tuple[str, ...]]
     needs_smooth_loss: ClassVar[bool] = False
+    maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     scales_start: ClassVar[bool] = False  # whether y0 is scaled to the best bound first
     control: ClassVar[str] = ""  # which automatic steps, if not those of the method's name

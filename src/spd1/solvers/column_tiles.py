@@ -95,6 +95,7 @@ class ColumnTiles(Method):
 
     name = "columns"
     step_names = ("sigma",)
+    maintains = "margins"
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):

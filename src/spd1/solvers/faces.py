@@ -48,6 +48,7 @@ class Face:
 
     quadratic: bool
     across: bool
+    maintains = "margins"  # what the pair takes from sums that were only kept up to date
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -116,11 +117,16 @@ class TallFace(PrimalFace):
     sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
     """
 
+    maintains = "gradient"
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         p = problem
-        L, q = root_of(column_gram(p), adjoint(p.A, p.c * p.b))
-        self.data = Dense(L)
+        G = column_gram(p)
+        size = np.sqrt(np.diagonal(G))  # columns may come in very different units
+        size = np.where(size > 0.0, size, 1.0)
+        L, q = root_of(G / (size[:, None] * size), adjoint(p.A, p.c * p.b) / size)
+        self.data = Dense(np.ascontiguousarray(L * size[:, None]))
         self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
         self.across = False
 
@@ -138,6 +144,8 @@ class TallFace(PrimalFace):
 
 class DualFace(Face):
     """z = -c y, lines are rows of A, the smooth part is the conjugate of the regularizer."""
+
+    maintains = "gradient"
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -180,6 +188,8 @@ class DualFace(Face):
 
 class GramFace(DualFace):
     """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
+
+    maintains = ""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)

@@ -106,10 +106,13 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
     rest, image, step, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     times(K, w, u)
     value = total_at(part, u, w, u, 0.0, w, u)
-    if not abs(value) < math.inf:  # a start without a value: from zero, then
+    at_zero = 0.0
+    for i in range(n):
+        at_zero += part.value(0.0, i)
+    if not value <= at_zero:  # zero is a better start
         for i in range(n):
             w[i], u[i] = 0.0, 0.0
-        value = total_at(part, u, w, u, 0.0, w, u)
+        value = at_zero
     for taken in range(limit):
         conjugate, square = 0.0, 0.0
         for i in range(n):

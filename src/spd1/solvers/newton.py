@@ -21,7 +21,7 @@ from .base import Method
 from .composite import (
     fill_terms,
 )
-from .faces import PrimalFace, ProximalFace, best_face, face_of
+from .faces import PrimalFace, ProximalFace, TallFace, best_face, face_of
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
@@ -61,9 +61,11 @@ class Newton(Method):
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
         self.face: Any = face_of(p)
+        self.maintains = self.face.maintains
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
+        self.begun = False
         self.wanted = SMALLEST_SET
         self.gap = math.inf
         self.eps = 0.0
@@ -78,6 +80,11 @@ class Newton(Method):
         self.set_size = 0
 
     def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+        if isinstance(self.face, TallFace) and self.begun:
+            self.face = PrimalFace(self.problem)  # the Gram matrix was not accurate enough
+            self.maintains = self.face.maintains
+            self.curvature[:] = math.nan
+        self.begun = True
         self.face.start(x, y)
         self.pair = self.face.pair()
         self._set_goal()
@@ -114,23 +121,13 @@ class Newton(Method):
             if face.quadratic or gain <= self.eps:
                 break
         face.gradient = face.gradient_of(face.slope)
-        self.pair = self.checked_pair()
+        self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
         if isinstance(face, ProximalFace):
             face.advance()
             self.entries_read += self.problem.A.stored
         yield
-
-    def checked_pair(self) -> Pair:
-        """The current pair; margins that were only kept up to date are computed anew at the end."""
-        face = self.face
-        pair: Pair = face.pair()
-        if pair.gap <= self.tol * max(abs(pair.point.value), abs(pair.dual.value)):
-            face.m = face.margins_of(face.z)
-            self.entries_read += self.problem.A.stored
-            pair = face.pair()
-        return pair
 
     def step_everywhere(self, direction: SmoothDirection) -> None:
         """No kinks: one Newton step on all coordinates."""
@@ -142,7 +139,7 @@ class Newton(Method):
         step = direction.solve(face.bend, face.gradient + face.full[:, 2] * face.z, accuracy)
         self.search(everything, face.full, face.z, step, face.margins_of(step))
         face.gradient = face.gradient_of(face.slope)
-        self.pair = self.checked_pair()
+        self.pair = face.pair()
         self._set_goal()
         self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
 

@@ -140,6 +140,7 @@ class RowTiles(Method):
     step_names = ("eta",)
     scales_start = True
     reads_norms = True
+    maintains = "gradient"
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):

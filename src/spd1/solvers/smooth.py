@@ -78,7 +78,8 @@ class SmoothDirection:
         rows = _dense_rows(p) * np.sqrt(bend)[:, None]
         H = rows.T @ rows
         diagonal = H.reshape(-1)[:: p.d + 1]
-        diagonal += self.l2 + 1e-12 * float(diagonal.max())
+        diagonal *= 1.0 + 1e-12  # relative to each column: their units may differ
+        diagonal += self.l2 + 1e-300
         self.passes += 1
         factor, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
         if failed:
@@ -99,7 +100,8 @@ class SmoothDirection:
             out += self.l2 * direction
             return out
 
-        return conjugate_gradients(curved, -gradient, 1.0, accuracy, CG_LIMIT)
+        scale = self.l2 + (float(bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
+        return conjugate_gradients(curved, -gradient, scale, accuracy, CG_LIMIT)
 
 
 def _dense_rows(problem: Problem) -> Any:
