@@ -82,6 +82,15 @@ def squared_norms(A: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
+def count_positions(A, out):
+    """Number of stored entries at each position."""
+    for i in range(A.line_count()):
+        for k in range(A.line_length(i)):
+            j, _ = A.at(i, k)
+            out[j] += 1
+
+
+@kernel
 def add_weighted_squares(A, w, out):
     """out_k += sum over lines i of w_i a_ik^2."""
     for i in range(len(w)):
@@ -118,7 +127,8 @@ def stored_counts(A: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.full(n, d, dtype=np.int64), np.full(d, n, dtype=np.int64)
     of_lines = np.diff(A.indptr.astype(np.int64))
     positions = A.columns() if A.row_major else A.rows()
-    of_positions = np.bincount(A.indices.view(f"i{A.indices.itemsize}"), minlength=positions)
+    of_positions = np.zeros(positions, dtype=np.int64)
+    count_positions(A, of_positions)  # np.bincount would copy the indices
     return (of_lines, of_positions) if A.row_major else (of_positions, of_lines)
 
 

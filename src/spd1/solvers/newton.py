@@ -149,6 +149,7 @@ class Newton(Method):
         if not face.across or len(chosen) == 0:
             return face.data, chosen
         if np.any(self.position[chosen] < 0):
+            self.copied = None  # never two copies at a time
             self.copied, ids = lines_of(face.data, chosen)
             self.position[:] = -1
             self.position[chosen] = ids
