@@ -161,6 +161,7 @@ class DualFace(Face):
         l1, l2 = p.loss.conjugate_net
         low, high = np.empty(p.n), np.empty(p.n)
         loss_domain(p.b, p.loss, low, high)
+        self.domain = low, high
         table = np.empty((p.n, 5))
         with np.errstate(divide="ignore", invalid="ignore"):
             table[:, 0], table[:, 1] = -p.b, l1
@@ -168,6 +169,12 @@ class DualFace(Face):
             table[:, 3], table[:, 4] = -p.c * high, -p.c * low
         table[p.c == 0] = 0.0
         return table
+
+    def dual_point(self) -> np.ndarray:
+        """The y of this face, inside the domain of phi* in spite of rounding."""
+        c = self.problem.c
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.clip(np.where(c > 0, -self.z / c, 0.0), *self.domain)
 
     def start(self, x: np.ndarray, y: np.ndarray) -> None:
         del x
@@ -181,8 +188,7 @@ class DualFace(Face):
 
     def pair(self) -> Pair:
         p = self.problem
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        y = self.dual_point()
         return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
 
 
@@ -206,8 +212,7 @@ class GramFace(DualFace):
     def pair(self) -> Pair:
         p = self.problem
         v = adjoint(p.A, self.z)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.where(p.c > 0, -self.z / p.c, 0.0)
+        y = self.dual_point()
         x = v / p.reg.l2
         return pair_of(p, x, margins(p.A, x), y, v)
 
