@@ -37,14 +37,18 @@ class Limits:
     factor: float = 20.0  # times the best: not worth waiting for
 
     def hopeless(self, accuracy: float) -> float:
-        """A run longer than this that has not reached ``accuracy`` cannot matter."""
+        """A run longer than this that has not reached ``accuracy`` cannot matter.
+
+        ``factor`` times the best known; a quarter of that where it would be over a second.
+        """
         known = self.best.get(accuracy)
-        return self.seconds if known is None else min(self.seconds, max(0.05, self.factor * known))
+        if known is None:
+            return self.seconds
+        patient = max(0.05, min(1.0, self.factor * known), 0.25 * self.factor * known)
+        return min(self.seconds, patient)
 
     def kill_after(self) -> float:
-        known = self.best.get(ACCURACIES[-1])
-        floor = self.seconds if known is None else min(self.seconds, max(1.0, self.factor * known))
-        return 1.0 + 1.5 * floor
+        return 1.0 + 1.5 * max(1.0, self.hopeless(ACCURACIES[-1]))
 
 
 def relative_error(value: float, optimum: float, at_zero: float) -> float:
