@@ -124,7 +124,13 @@ class DataSet:
 
         path = folder / self.file
         A, b = load_svmlight_file(str(path), n_features=self.shape[1], zero_based=False)
-        return PREPARATIONS[self.prepare](sp.csr_matrix(A)), b
+        return PREPARATIONS[self.prepare](narrow(A)), b
+
+
+def narrow(A: Any) -> sp.csr_matrix:
+    """32-bit indices, which is all that several peers accept."""
+    indices, indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    return sp.csr_matrix((A.data, indices, indptr), shape=A.shape)
 
 
 def unit_rows(A: sp.csr_matrix) -> sp.csr_matrix:
@@ -238,4 +244,4 @@ def read_npz(path: Path) -> tuple[Any, np.ndarray]:
         if "A" in kept:
             return kept["A"], kept["b"]
         parts = (kept["data"], kept["indices"], kept["indptr"])
-        return sp.csr_matrix(parts, shape=tuple(kept["shape"])), kept["b"]
+        return narrow(sp.csr_matrix(parts, shape=tuple(kept["shape"]))), kept["b"]
