@@ -105,27 +105,34 @@ def snapml(dual: bool) -> Callable[[Instance], Run]:
     return estimator(make)
 
 
-def lightning_cd(one: Instance, tol: float) -> Any:
+def by_epochs(make: Callable[..., Any]) -> Callable[[Instance, float], Any]:
+    """Sweep the number of epochs: lightning's tolerances often jump from loose to never."""
+    return lambda one, epochs: make(one, 0.0, int(epochs))
+
+
+def lightning_cd(one: Instance, tol: float, epochs: int = MANY) -> Any:
     from lightning.classification import CDClassifier
     from lightning.regression import CDRegressor
 
     penalty, weight = ("l1", one.l1) if one.l1 else ("l2", one.l2)
-    shared = {"penalty": penalty, "C": 1.0 / one.n, "tol": tol, "max_iter": MANY, "random_state": 0}
+    shared = {
+        "penalty": penalty, "C": 1.0 / one.n, "tol": tol, "max_iter": epochs, "random_state": 0,
+    }  # fmt: skip
     if one.loss == "squared":  # theirs lacks the factor 1/2
         return CDRegressor(loss="squared", alpha=2.0 * weight, **shared)
     loss = "log" if one.loss == "logistic" else one.loss
     return CDClassifier(loss=loss, alpha=weight, **shared)
 
 
-def lightning_sdca(one: Instance, tol: float) -> Any:
+def lightning_sdca(one: Instance, tol: float, epochs: int = MANY) -> Any:
     from lightning.classification import SDCAClassifier
     from lightning.regression import SDCARegressor
 
     kind = SDCARegressor if one.loss == "squared" else SDCAClassifier
-    alpha = one.l1 + one.l2
     return kind(
-        loss=one.loss, alpha=alpha, l1_ratio=l1_ratio(one), tol=tol, max_iter=MANY, random_state=0
-    )
+        loss=one.loss, alpha=one.l1 + one.l2, l1_ratio=l1_ratio(one), tol=tol, max_iter=epochs,
+        random_state=0,
+    )  # fmt: skip
 
 
 def lightning_svc(one: Instance, tol: float) -> Any:
@@ -194,6 +201,8 @@ def more_peers() -> list[Peer]:
     cyanure_families = (*L2_SMOOTH, *penalised)
     snap_dual = ("l2-logistic", "l2-squared-hinge", "l2-hinge")
     snap_primal = ("l2-logistic", "l1-logistic", "lasso")
+    sdca = ("l2-squared-hinge", "l2-hinge", "elastic-net")
+    descent = (*L2_SMOOTH, "l1-logistic", "lasso")
     columns = "columns"
     return [
         Peer("celer", "celer", penalised, estimator(celer, columns)),
@@ -205,15 +214,17 @@ def more_peers() -> list[Peer]:
         Peer("snapml-primal", "snapml", snap_primal, snapml(dual=False)),
         Peer("lightning-svc", "lightning", ("l2-squared-hinge", "l2-hinge"),
              estimator(lightning_svc)),
-        Peer("lightning-sdca", "lightning", ("l2-squared-hinge", "l2-hinge", "elastic-net"),
-             estimator(lightning_sdca)),
-        Peer("lightning-cd", "lightning", (*L2_SMOOTH, "l1-logistic", "lasso"),
-             estimator(lightning_cd, columns)),
+        Peer("lightning-sdca", "lightning", sdca, estimator(lightning_sdca)),
+        Peer("lightning-cd", "lightning", descent, estimator(lightning_cd, columns)),
         Peer("cyanure-auto", "cyanure", cyanure_families, cyanure("auto")),
         Peer("cyanure-qning-ista", "cyanure", cyanure_families, cyanure("qning-ista")),
         Peer("cyanure-qning-miso", "cyanure", cyanure_families, cyanure("qning-miso")),
         Peer("cyanure-catalyst-miso", "cyanure", cyanure_families, cyanure("catalyst-miso")),
         Peer("cyanure-acc-svrg", "cyanure", cyanure_families, cyanure("acc-svrg")),
+        Peer("lightning-sdca-epochs", "lightning", sdca, estimator(by_epochs(lightning_sdca)),
+             EPOCHS),
+        Peer("lightning-cd-epochs", "lightning", descent,
+             estimator(by_epochs(lightning_cd), columns), EPOCHS),
         Peer("lightning-saga", "lightning", (*L2_SMOOTH, *penalised), estimator(lightning_saga),
              EPOCHS),
         Peer("lightning-svrg", "lightning", L2_SMOOTH, estimator(lightning_svrg), EPOCHS),
