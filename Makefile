@@ -13,7 +13,8 @@ help:
 	@echo "make test       all tests but the slow sweeps (minutes)"
 	@echo "make test-full  the slow sweeps too"
 	@echo "make lint       ruff and mypy"
-	@echo "make bench      the benchmarks of benchmarks/"
+	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
+	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
 
 $(BIN)/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
@@ -27,6 +28,10 @@ $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@
+
+$(VENV)/bench.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	@touch $@
 
 $(VENV)/lint.stamp: $(BIN)/python pyproject.toml
@@ -47,10 +52,12 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/demo.stamp
+bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/iteration_cost.py
 	$(BIN)/python benchmarks/tiles.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/race.py $(RACE)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output

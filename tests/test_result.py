@@ -54,8 +54,9 @@ def test_columns_of_a_trace(method, problem):
     size = np.maximum(np.abs(trace.primal), np.abs(trace.dual))
     np.testing.assert_allclose(trace.rel_gap, trace.gap / size, rtol=1e-14)
     # the result is the best point seen, the trace the point of each moment
-    assert found.primal == trace.primal.min()
-    assert found.dual == trace.dual[-1]
+    # (up to rounding: what a method kept up to date is computed anew in the end)
+    assert found.primal == pytest.approx(trace.primal.min(), rel=1e-13)
+    assert found.dual == pytest.approx(trace.dual[-1], rel=1e-13)
     assert found.seconds == trace.seconds[-1]
     assert 0.0 <= found.passes - trace.passes[-1] <= 2.0  # a restart may follow the last row
 

@@ -23,6 +23,8 @@ DIAGONAL = [
     ("hinge", "elastic", "spd1", "dense_f"),
     ("logistic", "l1", "rows", "csr"),
     ("squared", "elastic", "rows", "dense_c"),
+    ("logistic", "elastic", "columns", "csc"),
+    ("hinge", "l2", "columns", "dense_c"),
     ("squared_hinge", "l2", "svrg", "csr"),
     ("smoothed_hinge", "elastic_box", "saga", "csc"),
     ("squared", "nonnegative_l2", "spd1-vr", "csr_float32"),

@@ -139,17 +139,17 @@ def test_what_tiles_can_not_do_is_refused_by_name():
     case = oracle.make_case("logistic", "l2", False)
     for layout in ("csr", "csc"):
         with pytest.raises(ParameterError, match=r"sparse data takes \(p, d\)"):
-            solve(case.problem(layout), tile=(2, 3))
+            solve(case.problem(layout), "spd1-vr", tile=(2, 3))
     with pytest.raises(ParameterError, match=r"nonzeros.*tiles"):
-        solve(case.problem(), tile="auto", sampling="nonzeros")
+        solve(case.problem(), "spd1-vr", tile="auto", sampling="nonzeros")
     for tile in ((2, 2), (2, 6)):
         with pytest.raises(IncompatibleError, match="one entry a step"):
-            solve(case.problem(), tile=tile, steps="theory")
+            solve(case.problem(), "spd1-vr", tile=tile, steps="theory")
     tall = Problem(np.ones((300, 2)), np.ones(300), "logistic", L2(1.0))
     with pytest.raises(ParameterError, match="at most 256 rows"):
         solve(tall, tile=(300, 2))
     with pytest.raises(ParameterError, match="missing: tau"):
-        solve(case.problem(), tile="auto", steps={"eta": 1.0})
+        solve(case.problem(), "spd1-vr", tile="auto", steps={"eta": 1.0})
 
 
 # What "auto" means.
@@ -231,7 +231,7 @@ def test_rows_without_weight_do_not_matter(rng):
     c[3:11] = 0.0  # a whole tile and parts of others
     reg = ElasticNet(l1=0.01, l2=0.1)
     used, tile = c > 0, (4, 7)
-    one = solve(Problem(A, b, "logistic", reg, c), tile=tile, tol=1e-9)
-    two = solve(Problem(A[used], b[used], "logistic", reg), tile=tile, tol=1e-9)
+    one = solve(Problem(A, b, "logistic", reg, c), "spd1-vr", tile=tile, tol=1e-9)
+    two = solve(Problem(A[used], b[used], "logistic", reg), "spd1-vr", tile=tile, tol=1e-9)
     assert one.status == two.status == "converged"
     np.testing.assert_allclose(one.x, two.x, atol=1e-4)

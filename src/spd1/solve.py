@@ -106,8 +106,6 @@ def solve(
 
     from .rng import key_of
 
-    if x0 is not None and label != method:
-        x0 = better_start(problem, x0)
     x, y = starting_point(problem, x0, y0, kind)
     worker = build(problem, sampling, key_of(random_state))
     worker.tol = tol
@@ -116,19 +114,16 @@ def solve(
     run.label, run.may_switch = label, label != method
     if x0 is not None or y0 is not None:
         run.look(x, y)  # a run never hands back less than it was given
+    if x0 is not None and label != method:
+        least = problem.reg.minimiser(problem.d)
+        if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
+            x, y = starting_point(problem, None, y0, kind)
     return run.go(x, y, callback, verbose)
 
 
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
-
-
-def better_start(problem: Problem, x0: Any) -> Any:
-    """x0, unless argmin g is a better place to start from."""
-    x = check_point(x0, problem.d, "x0")
-    best = problem.reg.minimiser(problem.d)
-    return x0 if problem.primal(x) <= problem.primal(best) else best
 
 
 def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:
