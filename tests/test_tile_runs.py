@@ -147,7 +147,7 @@ def test_what_tiles_can_not_do_is_refused_by_name():
             solve(case.problem(), "spd1-vr", tile=tile, steps="theory")
     tall = Problem(np.ones((300, 2)), np.ones(300), "logistic", L2(1.0))
     with pytest.raises(ParameterError, match="at most 256 rows"):
-        solve(tall, tile=(300, 2))
+        solve(tall, "spd1-vr", tile=(300, 2))
     with pytest.raises(ParameterError, match="missing: tau"):
         solve(case.problem(), "spd1-vr", tile="auto", steps={"eta": 1.0})
 
