@@ -21,6 +21,7 @@ class Cell:
     peers: Times
     ours: tuple[float, float, str] | None
     trusted: bool
+    measured: bool  # whether spd1 has been run at all
 
     @property
     def best_peer(self) -> tuple[str, float] | None:
@@ -32,6 +33,8 @@ class Cell:
     @property
     def ratio(self) -> float | None:
         """Best peer's time / ours: 0 where only they get there, infinite where only we do."""
+        if not self.measured:
+            return None
         if self.best_peer is None:
             return None if self.ours is None else math.inf
         return self.best_peer[1] / self.ours[0] if self.ours else 0.0
@@ -53,7 +56,7 @@ def collect(store: Store, problems: list[str], method: str) -> dict[str, dict[fl
 def cell(peers: Record, ours: Record, best: Reference, accuracy: float) -> Cell:
     mine = ours.times(accuracy, best.value).get("spd1")
     theirs = peers.times(accuracy, best.value) if peers.solvers else {}
-    return Cell(theirs, mine, best.gap <= 0.1 * accuracy)
+    return Cell(theirs, mine, best.gap <= 0.1 * accuracy, bool(ours.solvers))
 
 
 def milliseconds(seconds: float) -> str:

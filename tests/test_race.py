@@ -118,3 +118,11 @@ def test_table_compares_the_fastest_setting_that_is_accurate_enough(tmp_path):
     assert cells[1e-6].ratio == 2.0
     assert cells[1e-9].ratio is None
     assert race_report.summary(cells.values())["share_1"] == 1.0
+
+
+def test_a_problem_spd1_was_not_run_on_is_not_counted_against_it():
+    peers = {"peer": (1.0, 0.1, "")}
+    unmeasured = race_report.Cell(peers, None, trusted=True, measured=False)
+    missed = race_report.Cell(peers, None, trusted=True, measured=True)
+    found = race_report.summary([unmeasured, missed])
+    assert (found["problems"], found["not_reached"]) == (1, 1)
