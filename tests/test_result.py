@@ -198,6 +198,7 @@ def press_ctrl_c():
 @pytest.mark.parametrize("method", ["spd1", "psgd"])
 def test_ctrl_c_returns_the_best_point(how, method, problem):
     rows = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 
     def callback(row):
         rows.append(row)
@@ -206,7 +207,10 @@ def test_ctrl_c_returns_the_best_point(how, method, problem):
         if len(rows) == 4 and how == "raised":
             raise KeyboardInterrupt
 
-    found = endless(problem, method=method, callback=callback)
+    try:
+        found = endless(problem, method=method, callback=callback)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert found.status == "interrupted"
     assert math.isfinite(found.gap)
     assert found.primal <= min(row.primal for row in found.trace.rows)
