@@ -87,6 +87,11 @@ def _automatic(method: Method) -> Control:
 
 def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
     allowed = method.step_names + (("decay",) if method.name in FADING_METHODS else ())
+    if steps and not allowed:
+        raise ParameterError(
+            f"{method.name} has no step sizes to set: use steps='auto', or name a method that has, "
+            f"such as 'rows', 'spd1-vr' or 'svrg'; unknown: {', '.join(sorted(map(str, steps)))}"
+        )
     unknown, missing = set(steps) - set(allowed), set(method.step_names) - set(steps)
     if unknown or missing:
         raise ParameterError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..jit import compiled, kernel
 
-__all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part", "value_along"]
+__all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part"]
 
 LEAST_BEND = 1e-3  # share of the largest curvature that stands in for none
 
@@ -108,15 +108,6 @@ def fill_terms(part, m, slope, bend):
         total += part.value(m[k], k)
         slope[k] = part.slope(m[k], k)
         bend[k] = part.bend(m[k], k)
-    return total
-
-
-@kernel
-def value_along(part, m, move, t):
-    """F(m + t move)."""
-    total = 0.0
-    for k in range(len(m)):
-        total += part.value(m[k] + t * move[k], k)
     return total
 
 

@@ -111,7 +111,19 @@ class PrimalFace(Face):
         )
 
 
-class TallFace(PrimalFace):
+class OnRoot:
+    """Faces whose lines are the rows of a root L of a small Gram matrix."""
+
+    data: Any
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
+
+
+class TallFace(OnRoot, PrimalFace):
     """Least squares with few columns: with A'CA = R'R the rows of R do what the rows of A did.
 
     sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
@@ -129,12 +141,6 @@ class TallFace(PrimalFace):
         self.data = Dense(np.ascontiguousarray(L * size[:, None]))
         self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
         self.across = False
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.data, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.data, slope)
 
     def pair(self) -> Pair:
         p = self.problem
@@ -192,7 +198,7 @@ class DualFace(Face):
         return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
 
 
-class GramFace(DualFace):
+class GramFace(OnRoot, DualFace):
     """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
 
     maintains = ""
@@ -202,12 +208,6 @@ class GramFace(DualFace):
         self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
         self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
         self.across = False
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.data, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.data, slope)
 
     def pair(self) -> Pair:
         p = self.problem
