@@ -148,7 +148,7 @@ def test_the_best_multiple_is_feasible_and_better_than_both_ends(name, reg, rng)
     problem = case.problem()
     for _ in range(5):
         y = random_dual(problem, rng)
-        found = best_multiple(problem, y)
+        found = best_multiple(problem, y).y
         value = feasible_dual(problem, found).value
         size = 1e-12 * (1.0 + abs(value))
         assert np.isfinite(oracle.phi_star(case.loss, found, case.b)).all()
@@ -160,5 +160,5 @@ def test_the_best_multiple_improves_on_a_start_that_is_too_large():
     """Ten equal rows: argmin phi* moves x ten times too far."""
     problem = Problem(np.ones((10, 1)), np.ones(10), "squared", L2(0.05))
     y = -np.ones(10)
-    found = best_multiple(problem, y)
+    found = best_multiple(problem, y).y
     assert problem.dual(found) > max(problem.dual(y), problem.dual(0 * y)) + 1e-3

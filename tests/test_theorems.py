@@ -107,7 +107,7 @@ def test_gap_of_spd1_stays_below_the_bound(case, data):
     bounds = [theorem_of(case, A, T)[2] for T in horizons]
     assert np.all(gaps < bounds)
     assert np.all(gaps >= -1e-12)
-    x0, y0 = starting_point(problem, None, None)
+    x0, y0, _ = starting_point(problem, None, None)
     assert bounds[-1] < 0.5 * (problem.primal(x0) - problem.dual(y0))  # it does promise something
 
 

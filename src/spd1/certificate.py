@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .errors import IncompatibleError
-from .feasibility import balanced, mend, scale_of
+from .feasibility import balanced, mend
 from .problem import check_point
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Certificate", "certify"]
 
 TINY = float(np.finfo(float).tiny)
-GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+ROUGHLY = 4  # sections that find the best point to within a tenth
 SECTIONS = 10  # golden sections: the best point of a segment to within one per cent
 
 
@@ -175,18 +175,8 @@ def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
 def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
     """The same, v = -A'(c y) known."""
     from .evaluation import loss_terms, net_terms
-    from .products import adjoint
 
-    low, high = problem.dual_bounds
-    if low is not None and high is not None:
-        free = np.flatnonzero((low == 0.0) | (high == 0.0))
-        if len(free) and not balanced(problem, y, v, low, high, free).all():
-            y = mend(problem, y, low, high, free)
-            v = -adjoint(problem.A, problem.c * y)
-        theta = scale_of(v, low, high, free)
-        if theta < 1.0:
-            y, v = y * theta, v * theta
-        v = np.clip(v, low, high)  # what rounding left over
+    y, v = made_feasible(problem, y, v)
     zero_u, zero_x = np.zeros(problem.n), np.zeros(problem.d)
     value = -float(
         loss_terms(zero_u, y, problem.b, problem.c, problem.loss)[1]
@@ -198,62 +188,68 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
 
 
 @np.errstate(all="ignore")
+def made_feasible(
+    problem: Problem, y: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mend and scale y, with v = -A'(c y), until v is inside its bounds."""
+    from .evaluation import room_inside, scaled_inside
+    from .products import adjoint
+
+    low, high = problem.dual_bounds
+    if low is None or high is None:
+        return y, v
+    free = problem.free_columns
+    if len(free) and not balanced(problem, y, v, low, high, free).all():
+        y = mend(problem, y, low, high, free)
+        v = -adjoint(problem.A, problem.c * y)
+    theta = room_inside(v, low, high)
+    inside = np.empty(problem.d)
+    scaled_inside(theta, v, low, high, inside)
+    return y * theta if theta < 1.0 else y, inside
+
+
 def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray) -> Pair:
     """Evaluate x and y where u = A x and v = -A'(c y) are known; y is made feasible first."""
     from .evaluation import loss_terms, net_terms
 
-    bound: DualPoint | None = None
     if problem.dual_bounds[0] is not None:
-        bound = dual_of(problem, y, v)
-        y, v = bound.y, bound.v
+        y, v = made_feasible(problem, y, v)
     loss, conjugate, rows = loss_terms(u, y, problem.b, problem.c, problem.loss)
     g, g_star, columns = net_terms(x, v, problem.net)
-    primal, dual = loss + g, -(conjugate + g_star) if bound is None else bound.value
+    primal, dual = loss + g, -(conjugate + g_star)
     point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
     finite = math.isfinite(dual)
     return Pair(point, DualPoint(y, v, dual if finite else -math.inf), float(rows), float(columns))
 
 
-def better(problem: Problem, one: DualPoint, other: DualPoint) -> DualPoint:
+def better(
+    problem: Problem, one: DualPoint, other: DualPoint, sections: int = SECTIONS
+) -> DualPoint:
     """The best lower bound on the segment between two feasible points, by golden section.
 
     D is concave and both points are feasible, so is everything between them, and v = -A'(c y)
     is known there without a product. A noisy or far-off dual point still helps this way.
     """
-    from .evaluation import dual_between
+    from .evaluation import best_between
 
     if not math.isfinite(other.value):
         return one
     if not math.isfinite(one.value):
         return other
     ends = (one.y, one.v), (other.y, other.v)
-
-    def value(theta: float) -> float:
-        return float(dual_between(theta, *ends, problem.b, problem.c, problem.loss, problem.net))
-
-    low, high = 0.0, 1.0
-    inner, outer = 1.0 - GOLDEN, GOLDEN
-    at_inner, at_outer = value(inner), value(outer)
-    for _ in range(SECTIONS):
-        if at_inner > at_outer:
-            high, outer, at_outer = outer, inner, at_inner
-            inner = high - GOLDEN * (high - low)
-            at_inner = value(inner)
-        else:
-            low, inner, at_inner = inner, outer, at_outer
-            outer = low + GOLDEN * (high - low)
-            at_outer = value(outer)
-    found, theta = max((at_inner, inner), (at_outer, outer))
+    theta, found = best_between(
+        *ends, problem.b, problem.c, problem.loss, problem.net, sections
+    )
     if not found > max(one.value, other.value):
         return other if other.value > one.value else one
     y = one.y + theta * (other.y - one.y)
-    return DualPoint(y, one.v + theta * (other.v - one.v), found)
+    return DualPoint(y, one.v + theta * (other.v - one.v), float(found))
 
 
-def best_multiple(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """The multiple theta y, 0 <= theta <= 1, with the best bound; y alone may be far off."""
-    zero = zero_dual(problem)
-    return better(problem, zero, feasible_dual(problem, y)).y if math.isfinite(zero.value) else y
+def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
+    """About the best multiple theta y, 0 <= theta <= 1; y alone may be far off."""
+    zero, whole = zero_dual(problem), feasible_dual(problem, y)
+    return better(problem, zero, whole, ROUGHLY) if math.isfinite(zero.value) else whole
 
 
 def zero_dual(problem: Problem) -> DualPoint:

@@ -40,6 +40,26 @@ def net_terms(x, v, net):
 
 
 @kernel
+def room_inside(v, low, high):
+    """Largest theta <= 1 with theta v inside the bounds, where those leave room around zero."""
+    theta = 1.0
+    for j in range(len(v)):
+        if v[j] > high[j]:
+            if high[j] > 0.0:
+                theta = min(theta, high[j] / v[j])
+        elif v[j] < low[j] and low[j] < 0.0:
+            theta = min(theta, low[j] / v[j])
+    return theta
+
+
+@kernel
+def scaled_inside(theta, v, low, high, out):
+    """theta v, and what rounding left outside the bounds is cut off."""
+    for j in range(len(v)):
+        out[j] = min(max(theta * v[j], low[j]), high[j])
+
+
+@kernel
 def dual_between(theta, one, two, b, c, loss, net):
     """D at (1 - theta) one + theta two; both are pairs (y, v), and v is linear in y."""
     y_one, v_one = one
@@ -51,6 +71,31 @@ def dual_between(theta, one, two, b, c, loss, net):
     for j in range(len(v_one)):
         total += net.g_conjugate(v_one[j] + theta * (v_two[j] - v_one[j]), j)
     return -total
+
+
+@kernel
+def best_between(one, two, b, c, loss, net, sections):
+    """The theta in [0, 1] for which ``dual_between`` is largest, and that value.
+
+    D is concave: golden sections close in on it.
+    """
+    golden = 0.6180339887498949
+    low, high = 0.0, 1.0
+    inner, outer = 1.0 - golden, golden
+    at_inner = dual_between(inner, one, two, b, c, loss, net)
+    at_outer = dual_between(outer, one, two, b, c, loss, net)
+    for _ in range(sections):
+        if at_inner > at_outer:
+            high, outer, at_outer = outer, inner, at_inner
+            inner = high - golden * (high - low)
+            at_inner = dual_between(inner, one, two, b, c, loss, net)
+        else:
+            low, inner, at_inner = inner, outer, at_outer
+            outer = low + golden * (high - low)
+            at_outer = dual_between(outer, one, two, b, c, loss, net)
+    if at_inner > at_outer:
+        return inner, at_inner
+    return outer, at_outer
 
 
 @kernel

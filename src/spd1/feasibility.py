@@ -15,14 +15,6 @@ MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may c
 BALANCED = 1e-13  # |sum| below this times the sum of absolute values counts as zero
 
 
-def scale_of(v: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray) -> float:
-    """Largest theta <= 1 with theta v inside the bounds; free columns are balanced already."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(v > high, high / v, np.where(v < low, low / v, 1.0))
-    ratio[free] = 1.0
-    return min(1.0, float(ratio.min()))
-
-
 def balanced(
     problem: Problem,
     y: np.ndarray,

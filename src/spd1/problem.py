@@ -128,6 +128,14 @@ class Problem:
         low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
         return low, high
 
+    @cached_property
+    def free_columns(self) -> np.ndarray:
+        """Columns without penalty on an unbounded side: they ask v_j = 0 of it."""
+        low, high = self.dual_bounds
+        if low is None or high is None:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero((low == 0.0) | (high == 0.0))
+
     @property
     def row_counts(self) -> np.ndarray:
         """Stored entries of each row, without a look at the columns where that is possible."""

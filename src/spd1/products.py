@@ -51,6 +51,8 @@ def squares_of_lines(A, of_lines, of_positions):
 
 def margins(A: Any, x: np.ndarray) -> np.ndarray:
     """A x."""
+    if not x.any():
+        return np.zeros(A.rows())
     if A.row_major:
         out = np.empty(A.rows())
         dot_lines(A, x, out)

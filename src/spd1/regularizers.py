@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +139,9 @@ class ElasticNet:
     def __post_init__(self) -> None:
         for name in FIELDS:
             object.__setattr__(self, name, _numbers(getattr(self, name), name))
+        if self.scalar and 0 <= self.l1 < math.inf and 0 <= self.l2 < math.inf:
+            if self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf:
+                return  # the usual case, without a dozen small arrays
         for name in ("l1", "l2"):
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):
@@ -167,9 +171,9 @@ class ElasticNet:
 
     def bind(self, d: int) -> SharedNet | FeatureNet:
         """Return the compiled form for d features."""
+        if self.scalar:
+            return SharedNet(*self._values())
         lengths = {len(v) for v in self._values() if np.ndim(v)}
-        if not lengths:
-            return SharedNet(*(float(v) for v in self._values()))
         if lengths != {d}:
             raise DataError(
                 f"the regularizer has {lengths.pop()} values per field, A has {d} columns"
@@ -179,12 +183,17 @@ class ElasticNet:
             table[:, column] = value
         return FeatureNet(table)
 
-    @property
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether every feature has the same numbers."""
+        return all(isinstance(value, float) for value in self._values())
+
+    @cached_property
     def mu(self) -> float:
         """Strong convexity: the smallest l2."""
         return float(np.min(self.l2))
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether nothing has a kink: no l1 and no bounds."""
         bounded = np.any(np.isfinite(self.lower)) or np.any(np.isfinite(self.upper))
@@ -197,10 +206,14 @@ class ElasticNet:
 
     def minimiser(self, d: int) -> np.ndarray:
         """Argmin g: zero, or the bound nearest to it."""
+        if self.scalar:
+            return np.full(d, min(max(0.0, self.lower), self.upper))
         return np.array(np.broadcast_to(np.clip(0.0, self.lower, self.upper), (d,)), dtype=float)
 
 
 def _numbers(value: Any, name: str) -> Any:
+    if type(value) is float and value == value:
+        return value
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):

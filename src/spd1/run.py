@@ -19,6 +19,7 @@ from .certificate import (
     feasible_dual,
     lag_of,
     pair_certificate,
+    pair_of,
     primal_point,
     refuse_without_bound,
     relative,
@@ -67,9 +68,16 @@ class Run:
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
 
-    def go(self, x: np.ndarray, y: np.ndarray, callback: Callback | None, verbose: bool) -> Result:
+    def go(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        v: np.ndarray | None,
+        callback: Callback | None,
+        verbose: bool,
+    ) -> Result:
         self.started = clock()
-        self.method.begin(x, y)
+        self.method.begin(x, y, v)
         self.evaluate([(x, y)])
         refuse_without_bound(self.problem, self.certificate().dual)
         line = ProgressLine(self.method.name, self.tol) if verbose else None
@@ -115,13 +123,17 @@ class Run:
         kept, self.unverified = self.unverified, ""
         if not kept or self.best is None:
             return
-        point, dual = self.best
-        self.method.entries_read += self.problem.A.stored
+        from .products import adjoint, margins
+
+        p, (x, u, _), (y, v, _) = self.problem, *self.best
+        self.method.entries_read += p.A.stored
         if kept == "margins":
-            point = primal_point(self.problem, point.x)
+            u = margins(p.A, x)
         else:
-            dual = feasible_dual(self.problem, dual.y)
-        self.keep(point, dual)
+            v = -adjoint(p.A, p.c * y)
+        pair = pair_of(p, x, u, y, v)
+        self.keep(pair.point, pair.dual)
+        self._certificate = certificate_of(pair)
 
     def advance(self) -> str:
         """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""

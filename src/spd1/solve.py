@@ -106,7 +106,7 @@ def solve(
 
     from .rng import key_of
 
-    x, y = starting_point(problem, x0, y0, kind)
+    x, y, v = starting_point(problem, x0, y0, kind)
     worker = build(problem, sampling, key_of(random_state))
     worker.tol = tol
     control = make_steps(worker, steps)
@@ -117,8 +117,8 @@ def solve(
     if x0 is not None and label != method:
         least = problem.reg.minimiser(problem.d)
         if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
-            x, y = starting_point(problem, None, y0, kind)
-    return run.go(x, y, callback, verbose)
+            x, y, v = starting_point(problem, None, y0, kind)
+    return run.go(x, y, v, callback, verbose)
 
 
 def _positive(value: Any, name: str) -> None:
@@ -135,10 +135,11 @@ def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:
 
 def starting_point(
     problem: Problem, x0: Any, y0: Any, kind: type[Method] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Default x0 = argmin g, y0_i = argmin phi_i* = phi_i'(0); given points must be feasible.
 
     Some methods take the multiple of y0 with the best bound: argmin phi* may be far from optimal.
+    Then v = -A'(c y0) is known, too.
     """
     from .evaluation import replace_infeasible
 
@@ -159,9 +160,9 @@ def starting_point(
             raise DataError(f"y0 is outside the domain of the conjugate of {problem.loss}")
         empty = problem.row_counts == 0
         y[empty] = flat[empty]  # and so are empty rows
-    elif kind is not None and kind.scales_start:
+    elif kind is not None and kind.scales_start(problem):
         y = dual_from_margins(problem, margins_of(problem, x)) if np.any(x) else flat
-        y = best_multiple(problem, y)
+        dual = best_multiple(problem, y)
         empty = (problem.row_norms_squared if kind.reads_norms else problem.row_counts) == 0
-        y = np.where(empty, flat, y)
-    return x, y
+        return x, np.where(empty, flat, dual.y) if np.any(empty) else dual.y, dual.v
+    return x, y, None

@@ -18,6 +18,7 @@ __all__ = [
     "Control",
     "FadingSteps",
     "FixedSteps",
+    "NoSteps",
     "Seen",
     "make_steps",
 ]
@@ -76,6 +77,8 @@ def _automatic(method: Method) -> Control:
     """The rule that suits a method."""
     from .balance import BalancedSteps, ColumnSteps, TileSteps
 
+    if not method.step_names:
+        return NoSteps()
     rules: dict[str, Callable[[Method], Control]] = {
         "spd1": FadingSteps,
         "rows": BalancedSteps,
@@ -104,6 +107,15 @@ def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
         if not number or value < 0 or (value == 0 and name != "decay"):
             raise ParameterError(f"step {name} must be a positive number, got {value!r}")
     return {name: float(value) for name, value in steps.items()}
+
+
+class NoSteps:
+    """For methods that have no step sizes: nothing to set, and nothing can diverge."""
+
+    def after_epoch(self, seen: Seen) -> bool:
+        """Go on."""
+        del seen
+        return True
 
 
 class FixedSteps:

@@ -45,7 +45,6 @@ class Method(ABC):
     needs_smooth_loss: ClassVar[bool] = False
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
-    scales_start: ClassVar[bool] = False  # whether y0 is scaled to the best bound first
     control: ClassVar[str] = ""  # which automatic steps, if not those of the method's name
 
     def __init__(self, problem: Problem, sampling: str, key: np.uint64) -> None:
@@ -70,6 +69,12 @@ class Method(ABC):
             )
 
     @classmethod
+    def scales_start(cls, problem: Problem) -> bool:
+        """Whether y0 had better be scaled to the best bound first."""
+        del problem
+        return False
+
+    @classmethod
     def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
         """Return what builds the method for the ``tile`` argument of ``solve``: without, itself."""
         del problem
@@ -82,8 +87,11 @@ class Method(ABC):
         del sampling
 
     @abstractmethod
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Put the method at a point, at the start or after a restart; copies its arguments."""
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        """Put the method at a point, at the start or after a restart; copies its arguments.
+
+        ``v`` is -A'(c y) if that is known.
+        """
 
     @abstractmethod
     def epoch(self) -> Iterator[None]:

@@ -110,7 +110,7 @@ class ColumnTiles(Method):
         self.tied = p.gamma > 0
         self._pair: Pair | None = None
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         x = x.copy()
         m = margins(p.A, x)

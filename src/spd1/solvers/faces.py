@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificate import Pair, dual_from_margins, pair_of
+from ..certificate import ROUGHLY, Pair, dual_from_margins, pair_of
 from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
@@ -54,9 +54,9 @@ class Face:
         self.problem = problem
         self.data: Any = problem.A
 
-    def restart(self, z: np.ndarray) -> None:
+    def restart(self, z: np.ndarray, m: np.ndarray | None = None) -> None:
         self.z = z
-        self.m = self.margins_of(z)
+        self.m = self.margins_of(z) if m is None else m.copy()
         self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
         self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
@@ -94,8 +94,8 @@ class PrimalFace(Face):
         for column, value in enumerate(fields):
             self.full[:, column] = value
 
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
-        del y
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
+        del y, v
         self.restart(x.copy())
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
@@ -106,9 +106,31 @@ class PrimalFace(Face):
 
     def pair(self) -> Pair:
         p = self.problem
-        return pair_of(
+        return shrunk_pair(
             p, self.z.copy(), self.m.copy(), dual_from_margins(p, self.m), -self.gradient
         )
+
+
+def shrunk_pair(
+    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray
+) -> Pair:
+    """The pair of x and about the best multiple of y where l1 and l2 meet.
+
+    Far from the optimum v exceeds l1 almost everywhere, and a small l2 makes that expensive.
+    """
+    p = problem
+    if p.mu > 0.0 and not p.reg.plain:
+        from ..evaluation import best_between, room_inside
+
+        l1 = np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,))
+        theta = room_inside(v, -l1, l1)
+        if theta < 1.0:
+            ends = (theta * y, theta * v), (y, v)
+            share, _ = best_between(*ends, p.b, p.c, p.loss, p.net, ROUGHLY)
+            pair, theta = pair_of(p, x, u, y, v), theta + share * (1.0 - theta)
+            shrunk = pair_of(p, x, u, theta * y, theta * v)
+            return shrunk if shrunk.dual.value > pair.dual.value else pair
+    return pair_of(p, x, u, y, v)
 
 
 class OnRoot:
@@ -145,7 +167,7 @@ class TallFace(OnRoot, PrimalFace):
     def pair(self) -> Pair:
         p = self.problem
         u = margins(p.A, self.z)
-        return pair_of(p, self.z.copy(), u, dual_from_margins(p, u), -self.gradient)
+        return shrunk_pair(p, self.z.copy(), u, dual_from_margins(p, u), -self.gradient)
 
 
 class DualFace(Face):
@@ -182,9 +204,9 @@ class DualFace(Face):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.clip(np.where(c > 0, -self.z / c, 0.0), *self.domain)
 
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         del x
-        self.restart(np.clip(-self.problem.c * y, self.full[:, 3], self.full[:, 4]))
+        self.restart(np.clip(-self.problem.c * y, self.full[:, 3], self.full[:, 4]), v)
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
         return adjoint(self.problem.A, z)
@@ -208,6 +230,9 @@ class GramFace(OnRoot, DualFace):
         self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
         self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
         self.across = False
+
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
+        super().start(x, y, None)  # its margins are those of the root
 
     def pair(self) -> Pair:
         p = self.problem
@@ -241,9 +266,9 @@ class ProximalFace(DualFace):
         net = ElasticNet(reg.l1, np.asarray(reg.l2) + self.rho, reg.lower, reg.upper)
         self.part = ShiftedConjugatePart(net.bind(self.problem.d), LEAST_BEND, self.rho * centre)
 
-    def start(self, x: np.ndarray, y: np.ndarray) -> None:
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         self.move_centre(x)
-        super().start(x, y)
+        super().start(x, y, v)
 
     def advance(self) -> None:
         """Let the centre follow x."""

@@ -216,10 +216,12 @@ class FewRows(Method):
         p = self.problem
         self.part = loss_part(p)
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         self.K = row_gram(p)
         self.w = -p.c * y
+        v = -adjoint(p.A, p.c * y) if v is None else v
+        self.first: Pair | None = pair_of(p, x.copy(), margins(p.A, x), y.copy(), v)
         if np.any(x):  # the best w for this x may not exist: take that of its margins
             from ..certificate import dual_from_margins
 
@@ -228,12 +230,15 @@ class FewRows(Method):
 
     def epoch(self) -> Iterator[None]:
         p = self.problem
+        self.first = None
         newton_in_rows(
             self.K, self.part, p.loss, p.b, p.c, self.w, 0.5 * self.tol, self.steps_an_epoch
         )
         yield
 
     def evaluated(self) -> Pair:
+        if self.first is not None:
+            return self.first
         p = self.problem
         from ..certificate import dual_from_margins
 

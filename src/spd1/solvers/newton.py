@@ -22,19 +22,26 @@ from .composite import (
     fill_terms,
 )
 from .faces import PrimalFace, ProximalFace, TallFace, best_face, face_of
+from .gram import LARGEST, GramOfLines, minimise_on_gram
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
-from .working_set import curvatures, descend, forces, lines_of, move_margins
+from .working_set import CopiedLines, curvatures, descend, forces, line_dots, move_margins
 
-SMALLEST_SET = 100  # coordinates of the first working set
+SMALLEST_SET = 100  # coordinates of the first working set, or a quarter of the rows, ...
+LARGEST_START = 400  # ... up to so many
+FULL = 0.6  # share of a working set that has moved: the next one is larger
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
 SWEEPS = 4  # of coordinate descent before the next decision, ...
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
+ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-4  # the same after epochs that did not help
+SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
+SHARPEST = 1e-12
+FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser of such a model
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
 CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
@@ -46,7 +53,10 @@ class Newton(Method):
 
     name = "newton"
     step_names = ()
-    scales_start = True
+
+    @classmethod
+    def scales_start(cls, problem: Problem) -> bool:
+        return best_face(problem) != "primal"  # the primal face starts from x alone
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -65,8 +75,11 @@ class Newton(Method):
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
+        self.gram = GramOfLines(len(self.face.full), keep=self.face.quadratic)
+        self.spent = 0.0
+        self.sharp = SHARP
         self.begun = False
-        self.wanted = SMALLEST_SET
+        self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.gap = math.inf
         self.eps = 0.0
         self.order = np.arange(p.n)
@@ -77,15 +90,16 @@ class Newton(Method):
         self.patience = 2
         self.last_gap = math.inf
         self.chosen = np.zeros(0, dtype=int)
+        self.member = np.zeros(len(self.face.full), dtype=bool)
         self.set_size = 0
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         if isinstance(self.face, TallFace) and self.begun:
             self.face = PrimalFace(self.problem)  # the Gram matrix was not accurate enough
             self.maintains = self.face.maintains
             self.curvature[:] = math.nan
         self.begun = True
-        self.face.start(x, y)
+        self.face.start(x, y, v)
         self.pair = self.face.pair()
         self._set_goal()
 
@@ -94,6 +108,8 @@ class Newton(Method):
         gap = self.pair.gap
         grown = len(self.chosen) > 1.1 * self.set_size
         self.set_size = len(self.chosen)
+        if gap > FAST * self.last_gap and not grown:
+            self.sharp = max(0.03 * self.sharp, SHARPEST)
         if gap > SLOW * self.last_gap and not grown:
             self.lazy += 1
             self.inner = max(0.3 * self.inner, LEAST_INNER)
@@ -148,12 +164,15 @@ class Newton(Method):
         face = self.face
         if not face.across or len(chosen) == 0:
             return face.data, chosen
-        if np.any(self.position[chosen] < 0):
-            self.copied = None  # never two copies at a time
-            self.copied, ids = lines_of(face.data, chosen)
+        fresh = chosen[self.position[chosen] < 0]
+        if len(fresh) and isinstance(face.data, Dense) and len(fresh) < len(chosen):
+            self.position[fresh] = self.copies.add(face.data, fresh)
+        elif len(fresh):
+            self.copies = None  # never two copies at a time
+            self.copies = CopiedLines(face.data, chosen)
             self.position[:] = -1
-            self.position[chosen] = ids
-        return self.copied, self.position[chosen]
+            self.position[chosen] = np.arange(len(chosen))
+        return self.copies.lines, self.position[chosen]
 
     def choose(self) -> np.ndarray:
         """Coordinates that are not zero, and the zeros that want to move most."""
@@ -162,17 +181,34 @@ class Newton(Method):
         force = np.empty(len(z))
         nonzero = forces(z, face.gradient, face.full, NEAR, force)
         able = np.flatnonzero(force > -math.inf)
-        self.wanted = max(self.wanted, 2 * nonzero)
+        full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
+        self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
         if isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
         if isinstance(face, PrimalFace):
-            able.sort()
-            return able
+            return self.joined(able)
         shuffle_blocks(self.order, self.key, self.t, 1 if isinstance(face.data, Dense) else BLOCK)
         self.t += len(self.order)
         keep = np.zeros(len(z), dtype=bool)
         keep[able] = True
         return self.order[keep[self.order]]
+
+    def joined(self, able: np.ndarray) -> np.ndarray:
+        """Add to the last working set, whose copies and products are at hand, or start a new one.
+
+        What has been chosen stays in its place.
+        """
+        fresh = able[~self.member[able]]
+        if len(fresh) == 0 and len(able) > ALIKE * len(self.chosen):
+            return self.chosen
+        size = len(self.chosen) + len(fresh)
+        if len(able) > ALIKE * len(self.chosen) and (size <= LARGEST or len(able) > LARGEST):
+            chosen = np.concatenate([self.chosen, np.sort(fresh)])
+        else:
+            chosen = np.sort(able)
+            self.member[self.chosen] = False
+        self.member[chosen] = True
+        return chosen
 
     def curvatures_of(self, chosen: np.ndarray, B: Any, ids: np.ndarray) -> np.ndarray:
         """Second derivatives of the model; those of a quadratic are computed once."""
@@ -197,16 +233,28 @@ class Newton(Method):
         face = self.face
         old = face.z[chosen]
         z, slope = old.copy(), face.slope.copy()
-        curvature = self.curvatures_of(chosen, B, ids)
-        self.minimise_model(B, ids, table, z, slope, curvature)
-        if face.quadratic:  # the model is exact, and its slope tells the margins
-            moved = face.bend > 0.0  # rows without weight have no slope
-            face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
-            face.z[chosen], face.slope = z, slope
-            return 0.0
+        on_gram = self.gram.pays(B, ids, chosen, len(face.m))
+        if not on_gram:
+            curvature = self.curvatures_of(chosen, B, ids)
+            on_gram = self.minimise_model(B, ids, table, z, slope, curvature)
+            if face.quadratic and not on_gram:  # the model is exact; its slope tells the margins
+                moved = face.bend > 0.0  # rows without weight have no slope
+                face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
+                face.z[chosen], face.slope = z, slope
+                return 0.0
+        if on_gram:
+            G = self.gram.of(B, ids, chosen, face.bend)
+            g = np.empty(len(ids))
+            line_dots(B, ids, slope, g)
+            self.spent = minimise_on_gram(G, table, z, g, self.sharp * self.eps, self.spent)
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
-        return self.search(chosen, table, old, z - old, move)
+        if not face.quadratic:
+            return self.search(chosen, table, old, z - old, move)
+        face.z[chosen] = z
+        face.m += move
+        face.slope += face.bend * move
+        return 0.0
 
     def minimise_model(
         self,
@@ -216,10 +264,11 @@ class Newton(Method):
         z: np.ndarray,
         slope: np.ndarray,
         curvature: np.ndarray,
-    ) -> None:
+    ) -> bool:
         """Sweeps of coordinate descent, and Newton's step on the free ones when they cost more.
 
-        The pace of the sweeps predicts what is left to gain and how many more it takes.
+        The pace of the sweeps predicts what is left to gain and how many more it takes. Returns
+        whether it is time to go on with a Gram matrix.
         """
         face, goal = self.face, 0.3 * self.eps
         few = sweeps = self.sweeps_for(len(ids))
@@ -229,14 +278,15 @@ class Newton(Method):
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
+            self.gram.swept(sweeps)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
-                return
+                return False
             sweeps = few
             free = np.flatnonzero(~pinned(z, table))
             crowded = len(free) > CROWDED * len(slope) and table[0, 2] == 0.0
             if crowded and self.lazy < 3 * self.patience:  # H is singular: sweep on
                 if left <= goal:
-                    return
+                    return False
                 sweeps = 5 * few
                 continue
             factor, gradients = face_costs(B, ids[free], len(slope))
@@ -247,10 +297,13 @@ class Newton(Method):
                     sweeps = min(int(more) + 2, 5 * few)
                     continue
             self.lazy = 0
+            if self.gram.possible:
+                return True
             newton = newton_on_face(B, ids, table, z, face.bend, slope)
             self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
             if newton <= goal and gain <= goal:
-                return
+                return False
+        return False
 
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""

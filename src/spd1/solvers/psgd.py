@@ -17,8 +17,8 @@ class PSGD(RowMethod):
 
     name = "psgd"
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
-        super().begin(x, y)
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        super().begin(x, y, v)
         self.total, self.epochs = np.zeros_like(x), 0
 
     def epoch(self) -> Iterator[None]:

@@ -129,7 +129,7 @@ class RowMethod(Method):
             )
         self.A = self.problem.by_rows
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         last = np.full(p.d, self.t, dtype=np.int64)
         self.state = Rows(x.copy(), np.zeros(p.d), np.zeros(p.n), last)

@@ -16,8 +16,8 @@ class SAGA(RowMethod):
     needs_smooth_loss = True
     remember = True
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
-        super().begin(x, y)
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        super().begin(x, y, v)
         self.remember_here()
 
     def theory_steps(self) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class SPD1(EntryMethod):
     kind = CONSTANT
     head_start = 0  # automatic steps start as if a pass had been made: less wild
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         n, d = self.problem.n, self.problem.d
         self.window = self.t
         self.origin = self.t - self.head_start

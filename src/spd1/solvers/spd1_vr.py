@@ -55,7 +55,7 @@ class SPD1VR(EntryMethod):
         super().prepare(sampling)
         self.inner_steps = self.a_pass  # T = nd, as in the paper's experiments
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         self.state = Snapshot(x.copy(), y.copy(), x.copy(), y.copy(), np.zeros(p.d), np.zeros(p.n))
 

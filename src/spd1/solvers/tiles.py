@@ -126,7 +126,7 @@ class WholeRows(OnTiles):
         self.order = np.arange(self.row_blocks)
         self.known = 0 if gram.size else self.row_blocks  # tiles with products of their rows
 
-    def begin(self, x: np.ndarray, y: np.ndarray) -> None:
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         self.state = Whole(x.copy(), y.copy(), adjoint(p.A, p.c * y), np.zeros(p.n))
         self.entries_read += p.A.stored

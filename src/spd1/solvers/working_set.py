@@ -10,7 +10,7 @@ import numpy as np
 from ..jit import kernel
 from ..matrix import CSC, CSR, Dense
 
-__all__ = ["curvatures", "descend", "forces", "line_dots", "lines_of", "move_margins"]
+__all__ = ["CopiedLines", "curvatures", "descend", "forces", "line_dots", "move_margins"]
 
 
 @kernel
@@ -103,7 +103,20 @@ def curvatures(B, ids, bend, out):
 @kernel
 def line_dots(B, ids, slope, out):
     """out_w = b_w . slope."""
-    for w in range(len(ids)):
+    w = 0
+    if B.is_dense():  # four lines to one reading of the slope
+        while w + 4 <= len(ids):
+            i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            for j in range(len(slope)):
+                s = slope[j]
+                s0 += B.entry(i0, j) * s
+                s1 += B.entry(i1, j) * s
+                s2 += B.entry(i2, j) * s
+                s3 += B.entry(i3, j) * s
+            out[w], out[w + 1], out[w + 2], out[w + 3] = s0, s1, s2, s3
+            w += 4
+    for w in range(w, len(ids)):
         total = 0.0
         for k in range(B.line_length(ids[w])):
             j, a = B.at(ids[w], k)
@@ -114,7 +127,18 @@ def line_dots(B, ids, slope, out):
 @kernel
 def move_margins(B, ids, step, m):
     """Add sum_w step_w b_w to m."""
-    for w in range(len(ids)):
+    w = 0
+    if B.is_dense():
+        while w + 4 <= len(ids):
+            i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
+            t0, t1, t2, t3 = step[w], step[w + 1], step[w + 2], step[w + 3]
+            if t0 != 0.0 or t1 != 0.0 or t2 != 0.0 or t3 != 0.0:
+                for j in range(len(m)):
+                    m[j] += (B.entry(i0, j) * t0 + B.entry(i1, j) * t1) + (
+                        B.entry(i2, j) * t2 + B.entry(i3, j) * t3
+                    )
+            w += 4
+    for w in range(w, len(ids)):
         if step[w] != 0.0:
             for k in range(B.line_length(ids[w])):
                 j, a = B.at(ids[w], k)
@@ -158,15 +182,41 @@ def gather(values, chosen, out):
         i = end
 
 
-def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Copy lines that lie across: columns of row-major data or rows of column-major data."""
-    count, lines = len(chosen), A.line_count()
-    if isinstance(A, Dense):
+class CopiedLines:
+    """Copies of lines that lie across: columns of row-major data or rows of column-major data."""
+
+    def __init__(self, A: Any, chosen: np.ndarray) -> None:
+        self.count = len(chosen)
+        self.lines: Any
+        if not isinstance(A, Dense):
+            self.lines = _sparse_lines(A, chosen)
+            return
         values = A.values if A.row_major else A.values.T
-        copied = np.empty((count, len(values)), dtype=values.dtype)
-        gather(values, chosen, copied)
-        copied.flags.writeable = False
-        return Dense(copied), np.arange(count)
+        self.store = np.empty((self.count + self.count // 4, len(values)), dtype=values.dtype)
+        gather(values, chosen, self.store)
+        self.lines = Dense(_read_only(self.store))
+
+    def add(self, A: Dense, chosen: np.ndarray) -> np.ndarray:
+        """Copy more lines of dense data; returns where they are."""
+        values = A.values if A.row_major else A.values.T
+        first, self.count = self.count, self.count + len(chosen)
+        if self.count > len(self.store):
+            larger = np.empty((self.count + self.count // 2, len(values)), dtype=values.dtype)
+            larger[:first] = self.store[:first]
+            self.store = larger
+            self.lines = Dense(_read_only(larger))
+        gather(values, chosen, self.store[first : self.count])
+        return np.arange(first, self.count)
+
+
+def _read_only(values: np.ndarray) -> np.ndarray:
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
+    count = len(chosen)
     position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int64)
     position[chosen] = np.arange(count)
     starts = np.zeros(count + 1, dtype=np.int64)
@@ -175,6 +225,6 @@ def lines_of(A: Any, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
     indices = np.empty(starts[-1], dtype=A.indices.dtype)
     data = np.empty(starts[-1], dtype=A.data.dtype)
     copy_lines(A, position, starts[:-1].copy(), indices, data)
-    shape = (lines, count) if isinstance(A, CSR) else (count, lines)
+    shape = (A.line_count(), count) if isinstance(A, CSR) else (count, A.line_count())
     kind = CSC if isinstance(A, CSR) else CSR
-    return kind(data, indices, starts.view(np.uint64), shape), np.arange(count)
+    return kind(data, indices, starts.view(np.uint64), shape)

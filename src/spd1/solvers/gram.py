@@ -1,0 +1,263 @@
+"""The quadratic model of a working set through the products of its lines with each other.
+
+    q(z) = g'(z - z0) + (z - z0)'G (z - z0) / 2 + h(z),    G = B diag(bend) B'
+
+A sweep over k lines of length n reads 2 k n numbers, a sweep over G at most k^2, and Newton's step
+needs G anyway. Where G is cheap beside the sweeps it saves, the model is minimised on it alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..jit import helper, kernel
+from ..matrix import Dense
+from .costs import DENSE_SWEEP, FLOP, SPARSE_SWEEP
+from .subspace import pinned, spread_lines
+
+__all__ = ["GramOfLines", "minimise_on_gram"]
+
+LARGEST = 2000  # lines
+SWEEPS = 5  # over G, before the next decision, ...
+MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
+ROUNDS = 60
+ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
+DAMPING = 1e-12  # of each diagonal entry: G may be singular
+GROWS = 1.2  # a working set this many times larger than the one before is not settled
+DROPS = 100  # kinks that one step of Newton's walks to
+SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
+WORTH = 500  # sweeps over lines, beyond which G is never worth its price
+
+
+@kernel
+def descend_on_gram(G, table, z, g, sweeps, enough):
+    """Coordinate descent; g is the model's gradient without h. Returns as ``descend`` does."""
+    gain, before = 0.0, 0.0
+    for sweep in range(sweeps):
+        before = gain
+        gain = 0.0
+        for w in range(len(z)):
+            linear, l1, l2, lower, upper = table[w]
+            old = z[w]
+            h = G[w, w]
+            if h + l2 <= 0.0:
+                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
+                if abs(end) < math.inf:
+                    z[w] = min(max(end, lower), upper)
+                continue
+            wish = h * old - g[w] - linear
+            new = min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2), lower), upper)
+            if new != old:
+                step = new - old
+                z[w] = new
+                gain += 0.5 * (h + l2) * step * step
+                row = G[w]
+                for k in range(len(z)):
+                    g[k] += step * row[k]
+        if gain <= enough:
+            break
+    return gain, before
+
+
+@kernel
+def walk_on_factor(U, p, z, lower, upper, limit):
+    """From z towards the minimiser z + p on the box, from kink to kink; returns how many were met.
+
+    A coordinate r that meets a kink leaves. With M the inverse of H = U'U for those that are left,
+    the rest of the way (1 - t) p loses M_r (1 - t) p_r / M_rr, and M itself M_r M_r' / M_rr. Only
+    the rows of M that leave are ever asked for: each is solved for, then updated by those before.
+    """
+    size = len(z)
+    free = np.ones(size, dtype=np.bool_)
+    rows = np.empty((limit, size))
+    pivots, names = np.empty(limit), np.empty(limit, dtype=np.int64)
+    for drops in range(limit):
+        t, first = 1.0, -1
+        for r in range(size):
+            if free[r] and p[r] != 0.0:
+                room = ((upper[r] if p[r] > 0.0 else lower[r]) - z[r]) / p[r]
+                if room < t:
+                    t, first = max(room, 0.0), r
+        for r in range(size):
+            if free[r]:
+                z[r] += t * p[r]
+        if first < 0:
+            return drops
+        z[first] = upper[first] if p[first] > 0.0 else lower[first]
+        free[first] = False
+        row = rows[drops]
+        row_of_inverse(U, first, row)
+        for k in range(drops):
+            other = rows[k]
+            scale = other[first] / pivots[k]
+            for s in range(size):
+                row[s] -= scale * other[s]
+        pivots[drops], names[drops] = row[first], first
+        share = (1.0 - t) * p[first] / row[first]
+        for s in range(size):
+            p[s] = (1.0 - t) * p[s] - share * row[s]
+        for k in range(drops + 1):
+            p[names[k]] = 0.0
+    return limit
+
+
+@helper
+def row_of_inverse(U, r, x):
+    """Row r of (U'U)^-1, U upper triangular."""
+    size = len(x)
+    x[:] = 0.0
+    x[r] = 1.0
+    for i in range(r, size):
+        value = x[i] / U[i, i]
+        x[i] = value
+        for k in range(i + 1, size):
+            x[k] -= value * U[i, k]
+    for i in range(size - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, size):
+            total -= U[i, k] * x[k]
+        x[i] = total / U[i, i]
+
+
+def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray) -> float:
+    """Newton's step on the free coordinates, as far as the kinks let it go; returns the gain."""
+    from scipy.linalg import lapack
+
+    free = np.flatnonzero(~pinned(z, table))
+    if len(free) == 0:
+        return 0.0
+    linear, l1, l2, lower, upper = table[free].T
+    old = z[free]
+    gradient = g[free] + linear + l1 * np.sign(old) + l2 * old
+    low = np.where((l1 > 0.0) & (old > 0.0), np.maximum(lower, 0.0), lower)
+    high = np.where((l1 > 0.0) & (old < 0.0), np.minimum(upper, 0.0), upper)
+    H = G[np.ix_(free, free)]
+    diagonal = H.reshape(-1)[:: len(free) + 1]
+    diagonal += l2 + DAMPING * diagonal + 1e-300
+    factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        return 0.0
+    step, _ = lapack.dpotrs(factor, gradient, lower=1)
+    new = old - step
+    if not (np.all(new > low) and np.all(new < high)):
+        if not np.all(np.isfinite(step)):
+            return 0.0
+        new = old.copy()
+        walk_on_factor(factor.T, -step, new, low, high, DROPS)
+    move = new - old
+    image = move @ G[free, : len(z)]
+    gain = -float(gradient @ move + 0.5 * move @ (image[free] + l2 * move))
+    if not (gain > 0.0 and math.isfinite(gain)):
+        return 0.0
+    g += image
+    z[free] = new
+    return gain
+
+
+def minimise_on_gram(
+    G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray, goal: float, spent: float = 0.0
+) -> float:
+    """Minimise the model to within about ``goal``: sweeps, and Newton's step when it is cheaper.
+
+    The pace of the sweeps predicts what is left to gain and how many more it takes. Predictions
+    err: when sweeps have ``spent`` as much as Newton's step costs, that is taken. Returns what
+    sweeps have spent since.
+    """
+    sweeps = SWEEPS
+    size = len(z)
+    last = math.inf
+    for _ in range(ROUNDS):
+        gain, before = descend_on_gram(G, table, z, g, sweeps, ENOUGH * goal)
+        rate = min(gain / before, 0.9999) if before > 0.0 else 0.0
+        left = gain * rate / (1.0 - rate)
+        if goal <= 0.0 or left <= goal:
+            return spent
+        free = int(np.count_nonzero(~pinned(z, table)))
+        more = 1 + math.log(goal / left) / math.log(rate)
+        newton = FLOP * free**3 * 0.6 + 2e-5
+        sweep = DENSE_SWEEP * size * free + 1e-7
+        if spent + more * sweep < newton or last <= 0.0:
+            sweeps = min(int(more) + 2, MOST_SWEEPS)
+            spent += sweeps * sweep
+            last = math.inf
+            continue
+        last = newton_on_gram(G, table, z, g)
+        sweeps, spent = SWEEPS, 0.0
+    return spent
+
+
+class GramOfLines:
+    """G of the working set; entries are kept for as long as the curvature stays the same."""
+
+    def __init__(self, coordinates: int, keep: bool) -> None:
+        self.keep = keep
+        self.last = 0  # lines of the last working set
+        self.seconds = 0.0  # that sweeps over lines have taken
+        self.sweep = 0.0  # seconds of one sweep
+        self.possible = False
+        self.known = np.zeros(0, dtype=np.int64)
+        self.place = np.full(coordinates, -1)  # of a known coordinate in G
+        self.G = np.zeros((0, 0))
+
+    def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int) -> bool:
+        """Whether G costs no more than sweeps over lines have cost so far, or soon will."""
+        k = len(ids)
+        if chosen is self.known:
+            return True
+        if isinstance(B, Dense):
+            cost, self.sweep = FLOP * 0.5 * k * k * width, DENSE_SWEEP * 2.0 * k * width
+        else:
+            entries = int(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
+            cost = 1e-9 * k * width + FLOP * 0.5 * k * k * width
+            self.sweep = SPARSE_SWEEP * 2.0 * entries
+        self.possible = 0 < k <= LARGEST and cost < WORTH * self.sweep
+        if not self.possible:
+            return False
+        if not self.keep:
+            return cost < SAVED_SWEEPS * self.sweep
+        cost *= float(np.mean(self.place[chosen] < 0))
+        grows, self.last = k > GROWS * self.last, k
+        if grows and cost > 1e-3:
+            return False  # most of its lines may be gone when the set has settled
+        return cost < self.seconds + SAVED_SWEEPS * self.sweep
+
+    def swept(self, sweeps: int) -> None:
+        """Count the time that sweeps over lines take."""
+        self.seconds += sweeps * self.sweep
+
+    def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
+        """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
+        if not self.keep:
+            rows = _dense_lines(B, ids, len(bend)) * np.sqrt(bend)
+            return np.asarray(rows @ rows.T)
+        if chosen is self.known:
+            return self.G
+        old, new = len(self.known), len(chosen)
+        joined = 0 < old < new and np.array_equal(chosen[:old], self.known)
+        lines = _dense_lines(B, ids, len(bend))
+        if not joined:
+            rows = lines * np.sqrt(bend)
+            self.G = np.asarray(rows @ rows.T)
+            self.place[self.known] = -1
+        else:
+            if new > len(self.G):
+                larger = np.empty((new + new // 4, new + new // 4))
+                larger[:old, :old] = self.G[:old, :old]
+                self.G = larger
+            part = (lines[old:] * bend) @ lines.T
+            self.G[old:new, :new] = part
+            self.G[:old, old:new] = part[:, :old].T
+        self.place[chosen] = np.arange(new)
+        self.known = chosen
+        return self.G
+
+
+def _dense_lines(B: Any, ids: np.ndarray, width: int) -> np.ndarray:
+    if isinstance(B, Dense):
+        return np.asarray(B.values[ids], dtype=float)
+    rows = np.zeros((len(ids), width))
+    spread_lines(B, ids, rows)
+    return rows
