@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import helper, kernel
+from ..jit import kernel
 from ..matrix import Dense
 from .costs import DENSE_SWEEP, FLOP, SPARSE_SWEEP
-from .subspace import pinned, spread_lines
+from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
 
 __all__ = ["GramOfLines", "minimise_on_gram"]
 
-LARGEST = 2000  # lines
+LARGEST = 2000  # lines, ...
+WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines read less
 SWEEPS = 5  # over G, before the next decision, ...
 MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
 ROUNDS = 60
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 DAMPING = 1e-12  # of each diagonal entry: G may be singular
 GROWS = 1.2  # a working set this many times larger than the one before is not settled
-DROPS = 100  # kinks that one step of Newton's walks to
 SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
 WORTH = 500  # sweeps over lines, beyond which G is never worth its price
 
@@ -62,66 +62,6 @@ def descend_on_gram(G, table, z, g, sweeps, enough):
     return gain, before
 
 
-@kernel
-def walk_on_factor(U, p, z, lower, upper, limit):
-    """From z towards the minimiser z + p on the box, from kink to kink; returns how many were met.
-
-    A coordinate r that meets a kink leaves. With M the inverse of H = U'U for those that are left,
-    the rest of the way (1 - t) p loses M_r (1 - t) p_r / M_rr, and M itself M_r M_r' / M_rr. Only
-    the rows of M that leave are ever asked for: each is solved for, then updated by those before.
-    """
-    size = len(z)
-    free = np.ones(size, dtype=np.bool_)
-    rows = np.empty((limit, size))
-    pivots, names = np.empty(limit), np.empty(limit, dtype=np.int64)
-    for drops in range(limit):
-        t, first = 1.0, -1
-        for r in range(size):
-            if free[r] and p[r] != 0.0:
-                room = ((upper[r] if p[r] > 0.0 else lower[r]) - z[r]) / p[r]
-                if room < t:
-                    t, first = max(room, 0.0), r
-        for r in range(size):
-            if free[r]:
-                z[r] += t * p[r]
-        if first < 0:
-            return drops
-        z[first] = upper[first] if p[first] > 0.0 else lower[first]
-        free[first] = False
-        row = rows[drops]
-        row_of_inverse(U, first, row)
-        for k in range(drops):
-            other = rows[k]
-            scale = other[first] / pivots[k]
-            for s in range(size):
-                row[s] -= scale * other[s]
-        pivots[drops], names[drops] = row[first], first
-        share = (1.0 - t) * p[first] / row[first]
-        for s in range(size):
-            p[s] = (1.0 - t) * p[s] - share * row[s]
-        for k in range(drops + 1):
-            p[names[k]] = 0.0
-    return limit
-
-
-@helper
-def row_of_inverse(U, r, x):
-    """Row r of (U'U)^-1, U upper triangular."""
-    size = len(x)
-    x[:] = 0.0
-    x[r] = 1.0
-    for i in range(r, size):
-        value = x[i] / U[i, i]
-        x[i] = value
-        for k in range(i + 1, size):
-            x[k] -= value * U[i, k]
-    for i in range(size - 1, -1, -1):
-        total = x[i]
-        for k in range(i + 1, size):
-            total -= U[i, k] * x[k]
-        x[i] = total / U[i, i]
-
-
 def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray) -> float:
     """Newton's step on the free coordinates, as far as the kinks let it go; returns the gain."""
     from scipy.linalg import lapack
@@ -146,7 +86,7 @@ def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarra
         if not np.all(np.isfinite(step)):
             return 0.0
         new = old.copy()
-        walk_on_factor(factor.T, -step, new, low, high, DROPS)
+        walk(factor.T, NO_ROWS, l2, -step, new, low, high, DROPS)
     move = new - old
     image = move @ G[free, : len(z)]
     gain = -float(gradient @ move + 0.5 * move @ (image[free] + l2 * move))
@@ -213,7 +153,7 @@ class GramOfLines:
             entries = int(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
             cost = 1e-9 * k * width + FLOP * 0.5 * k * k * width
             self.sweep = SPARSE_SWEEP * 2.0 * entries
-        self.possible = 0 < k <= LARGEST and cost < WORTH * self.sweep
+        self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < WORTH * self.sweep
         if not self.possible:
             return False
         if not self.keep:
@@ -222,7 +162,7 @@ class GramOfLines:
         grows, self.last = k > GROWS * self.last, k
         if grows and cost > 1e-3:
             return False  # most of its lines may be gone when the set has settled
-        return cost < self.seconds + SAVED_SWEEPS * self.sweep
+        return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
 
     def swept(self, sweeps: int) -> None:
         """Count the time that sweeps over lines take."""
@@ -231,13 +171,13 @@ class GramOfLines:
     def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
         if not self.keep:
-            rows = _dense_lines(B, ids, len(bend)) * np.sqrt(bend)
+            rows = dense_lines(B, ids, len(bend)) * np.sqrt(bend)
             return np.asarray(rows @ rows.T)
         if chosen is self.known:
             return self.G
         old, new = len(self.known), len(chosen)
         joined = 0 < old < new and np.array_equal(chosen[:old], self.known)
-        lines = _dense_lines(B, ids, len(bend))
+        lines = dense_lines(B, ids, len(bend))
         if not joined:
             rows = lines * np.sqrt(bend)
             self.G = np.asarray(rows @ rows.T)
@@ -253,11 +193,3 @@ class GramOfLines:
         self.place[chosen] = np.arange(new)
         self.known = chosen
         return self.G
-
-
-def _dense_lines(B: Any, ids: np.ndarray, width: int) -> np.ndarray:
-    if isinstance(B, Dense):
-        return np.asarray(B.values[ids], dtype=float)
-    rows = np.zeros((len(ids), width))
-    spread_lines(B, ids, rows)
-    return rows

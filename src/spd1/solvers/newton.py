@@ -289,8 +289,9 @@ class Newton(Method):
                     return False
                 sweeps = 5 * few
                 continue
-            factor, gradients = face_costs(B, ids[free], len(slope))
-            cost = min(factor, gradients) / (gradients + 1e-300) * CG_EXPECTED  # in sweeps
+            curved = bool(np.all(table[free, 2] > 0.0))
+            costs = face_costs(B, ids[free], len(slope), curved)
+            cost = min(costs) / (costs[-1] + 1e-300) * CG_EXPECTED  # in sweeps
             if self.lazy < self.patience:
                 more = 1 + math.log(goal / left) / math.log(rate)
                 if more < cost:

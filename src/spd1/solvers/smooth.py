@@ -17,7 +17,8 @@ from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
 from .composite import curved_lines
-from .subspace import FLOP, conjugate_gradients, spread_lines
+from .costs import FLOP
+from .subspace import conjugate_gradients, spread_lines
 
 LARGEST_GRAM = 1500
 CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly

@@ -2,7 +2,7 @@
 
 The model  q(z) = gradient'step + step' H step / 2  holds on a face: a box between the kinks
 (zero where l1 > 0, the bounds) around the free coordinates. Its minimiser is found by walking: go
-towards it until a coordinate meets a kink, drop that one, update the inverse of H, go on.
+towards it until a coordinate meets a kink, drop that one, go on towards what is left.
 """
 
 from __future__ import annotations
@@ -12,78 +12,99 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import helper, kernel
 from ..matrix import Dense
+from .costs import FLOP
 from .working_set import curvatures, line_dots, move_margins
 
 __all__ = ["newton_on_face", "pinned"]
 
 LARGEST_FACTOR = 2000  # free coordinates for which a dense factor is made
-DAMPING = 1e-10  # relative to the largest diagonal entry: H may be singular
+DAMPING = 1e-12  # of each diagonal entry: H may be singular
+DROPS = 100  # kinks that one step of Newton's walks to
 CG_LIMIT = 100
 CG_ACCURACY = 1e-2
 CG_EXPECTED = 30
-WALK_ENTRY = 1e-9  # seconds an entry of H costs a coordinate that is dropped,
-CG_ENTRY = 1.5e-9  # seconds an entry of a line costs in a conjugate gradient step, and
-FLOP = 2.5e-11  # seconds a multiplication and addition costs in a dense factorisation, roughly
+DROP_ENTRY = 3e-10  # seconds an entry of H costs a coordinate that is dropped, and
+CG_ENTRY = 1.5e-9  # seconds an entry of a line costs in a conjugate gradient step
+NO_ROWS = np.zeros((0, 0))
 
 
 @kernel
-def walk(inverse, gradient, z, lower, upper, damping):
-    """Minimise the model on the box; returns how much it fell.
+def walk(U, V, diagonal, p, z, lower, upper, limit):
+    """From z towards the minimiser z + p on the box, from kink to kink; returns how many were met.
 
-    After a step t along p = -inverse gradient the gradient of the coordinates that are left is
-    (1 - t) gradient - t damping p; dropping one is a rank-one update of the inverse.
+    A coordinate r that meets a kink leaves. With M the inverse of H for those that are left, the
+    rest of the way (1 - t) p loses M_r (1 - t) p_r / M_rr, and M itself M_r M_r' / M_rr. Only the
+    rows of M that leave are ever asked for: each is computed, then updated by those before.
     """
     size = len(z)
     free = np.ones(size, dtype=np.bool_)
-    p = np.zeros(size)
-    gained = 0.0
-    for _ in range(size + 1):
-        slope = 0.0
-        for r in range(size):
-            if free[r]:
-                total = 0.0
-                for s in range(size):
-                    total += inverse[r, s] * gradient[s]
-                p[r] = -total
-                slope += p[r] * gradient[r]
+    rows = np.empty((limit, size))
+    pivots, names = np.empty(limit), np.empty(limit, dtype=np.int64)
+    for drops in range(limit):
         t, first = 1.0, -1
         for r in range(size):
             if free[r] and p[r] != 0.0:
                 room = ((upper[r] if p[r] > 0.0 else lower[r]) - z[r]) / p[r]
                 if room < t:
                     t, first = max(room, 0.0), r
-        gained -= t * (1.0 - 0.5 * t) * slope
         for r in range(size):
             if free[r]:
                 z[r] += t * p[r]
-                gradient[r] = (1.0 - t) * gradient[r] - t * damping * p[r]
         if first < 0:
-            break
+            return drops
         z[first] = upper[first] if p[first] > 0.0 else lower[first]
-        for r in range(size):
-            if free[r] and (r == first or z[r] <= lower[r] or z[r] >= upper[r]):
-                z[r] = min(max(z[r], lower[r]), upper[r])
-                drop(inverse, free, r)
-                gradient[r] = 0.0
-    return gained
+        free[first] = False
+        row = rows[drops]
+        if len(V) > 0:
+            row_in_margins(V, diagonal, first, row)
+        else:
+            row_of_factor(U, first, row)
+        for k in range(drops):
+            other = rows[k]
+            scale = other[first] / pivots[k]
+            for s in range(size):
+                row[s] -= scale * other[s]
+        pivots[drops], names[drops] = row[first], first
+        share = (1.0 - t) * p[first] / row[first]
+        for s in range(size):
+            p[s] = (1.0 - t) * p[s] - share * row[s]
+        for k in range(drops + 1):
+            p[names[k]] = 0.0
+    return limit
 
 
-@kernel
-def drop(inverse, free, r):
-    """Make coordinate r leave: the inverse of the smaller matrix, in place."""
-    size = len(free)
-    free[r] = False
-    pivot = inverse[r, r]
-    for s in range(size):
-        if free[s]:
-            scale = inverse[s, r] / pivot
-            for q in range(size):
-                inverse[s, q] -= scale * inverse[r, q]
-    for s in range(size):
-        inverse[s, r] = 0.0
-        inverse[r, s] = 0.0
+@helper
+def row_of_factor(U, r, x):
+    """Row r of (U'U)^-1, U upper triangular."""
+    size = len(x)
+    x[:] = 0.0
+    x[r] = 1.0
+    for i in range(r, size):
+        value = x[i] / U[i, i]
+        x[i] = value
+        for k in range(i + 1, size):
+            x[k] -= value * U[i, k]
+    for i in range(size - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, size):
+            total -= U[i, k] * x[k]
+        x[i] = total / U[i, i]
+
+
+@helper
+def row_in_margins(V, diagonal, r, x):
+    """Row r of D^-1/2 (1 - V'V) D^-1/2."""
+    x[:] = 0.0
+    for i in range(len(V)):
+        value, line = V[i, r], V[i]
+        for k in range(len(x)):
+            x[k] -= value * line[k]
+    x[r] += 1.0
+    scale = 1.0 / math.sqrt(diagonal[r])
+    for k in range(len(x)):
+        x[k] *= scale / math.sqrt(diagonal[k])
 
 
 def pinned(z: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -107,11 +128,14 @@ def newton_on_face(
     low = np.where((l1 > 0.0) & (old > 0.0), np.maximum(lower, 0.0), lower)
     high = np.where((l1 > 0.0) & (old < 0.0), np.minimum(upper, 0.0), upper)
     new = old.copy()
-    factor, gradients = face_costs(B, lines, len(bend))
-    if factor <= gradients:
-        gain = _walk_on_factor(B, lines, l2, bend, gradient, new, low, high)
+    factor, inside, gradients = face_costs(B, lines, len(bend), bool(np.all(l2 > 0.0)))
+    box = gradient, new, low, high
+    if min(factor, inside) > gradients:
+        gain = _projected_cg(B, lines, l2, bend, *box)
+    elif factor <= inside:
+        gain = _walk_on_factor(B, lines, l2, bend, *box)
     else:
-        gain = _projected_cg(B, lines, l2, bend, gradient, new, low, high)
+        gain = _walk_in_margins(B, lines, l2, bend, *box)
     if not (gain > 0.0 and np.all(np.isfinite(new))):
         return 0.0
     move = np.zeros(len(bend))
@@ -121,33 +145,38 @@ def newton_on_face(
     return gain
 
 
-def face_costs(B: Any, lines: np.ndarray, width: int) -> tuple[float, float]:
-    """Seconds that a dense factor of H and that conjugate gradients would cost, roughly.
+def face_costs(
+    B: Any, lines: np.ndarray, width: int, curved: bool
+) -> tuple[float, float, float]:
+    """Seconds of three ways: a dense factor of H, one in the margins, conjugate gradients.
 
-    More lines than they are long have no more room: many will be dropped, each a look at H.
+    H of more lines than they are long has a factor in the margins if every line is ``curved`` by
+    an l2 > 0 of its own; if not, many will be dropped.
     """
     count = len(lines)
     if isinstance(B, Dense):
-        entries = float(count * width)
+        entries, spread = float(count * width), 0.0
     else:
         entries = float(np.sum(B.indptr[lines + 1] - B.indptr[lines]))
-    factor = FLOP * count * count * (width + 2.0 * count) + 1e-9 * count * width
+        spread = 1e-9 * count * width
+    factor = FLOP * count * count * (0.5 * width + 0.6 * count) + spread
     if count > width:
-        factor += WALK_ENTRY * count * count * (count - width)
+        factor += DROP_ENTRY * count * count * min(count - width, DROPS)
     if count > LARGEST_FACTOR:
         factor = math.inf
-    return factor, CG_ENTRY * entries * CG_EXPECTED
+    inside = FLOP * width * width * (1.5 * count + 0.6 * width) + spread
+    if not curved or width > LARGEST_FACTOR:
+        inside = math.inf
+    return factor, inside, CG_ENTRY * entries * CG_EXPECTED
 
 
-def _hessian(B: Any, lines: np.ndarray, bend: np.ndarray) -> np.ndarray:
-    """H = B_F diag(bend) B_F', through BLAS."""
+def dense_lines(B: Any, lines: np.ndarray, width: int) -> np.ndarray:
+    """Copy lines into a dense array."""
     if isinstance(B, Dense):
-        rows = np.asarray(B.values[lines], dtype=float)
-    else:
-        rows = np.zeros((len(lines), len(bend)))
-        spread_lines(B, lines, rows)
-    rows = rows * np.sqrt(bend)
-    return np.asarray(rows @ rows.T)
+        return np.asarray(B.values[lines], dtype=float)
+    rows = np.zeros((len(lines), width))
+    spread_lines(B, lines, rows)
+    return rows
 
 
 @kernel
@@ -171,25 +200,73 @@ def _walk_on_factor(
 ) -> float:
     from scipy.linalg import lapack
 
-    H = _hessian(B, lines, bend)
+    rows = dense_lines(B, lines, len(bend)) * np.sqrt(bend)
+    H = rows @ rows.T
     count = len(lines)
     diagonal = H.reshape(-1)[:: count + 1]
     diagonal += l2
-    damping = DAMPING * float(diagonal.max())
-    diagonal += damping
-    factor, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+    diagonal += DAMPING * diagonal + 1e-300
+    factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         return 0.0
     step, _ = lapack.dpotrs(factor, gradient, lower=1)
-    target = new - step
-    if np.all(target > low) and np.all(target < high):  # the minimiser lies inside: no walk
-        new[:] = target
-        return 0.5 * float(gradient @ step)
-    inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    old = new.copy()
+    _go(factor.T, NO_ROWS, l2, -step, new, low, high)
+    return _gain(rows, l2, gradient, new - old)
+
+
+def _walk_in_margins(
+    B: Any,
+    lines: np.ndarray,
+    l2: np.ndarray,
+    bend: np.ndarray,
+    gradient: np.ndarray,
+    new: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> float:
+    """The same for more lines than they are long.
+
+    With R = D^-1/2 B W^1/2 and the factor of 1 + R'R = L L', H^-1 = D^-1/2 (1 - V'V) D^-1/2 for
+    V = L^-1 R'.
+    """
+    from scipy.linalg import lapack, solve_triangular
+
+    root = np.sqrt(l2)
+    rows = dense_lines(B, lines, len(bend)) * np.sqrt(bend)
+    scaled = rows / root[:, None]
+    S = scaled.T @ scaled
+    S.reshape(-1)[:: len(bend) + 1] += 1.0
+    factor, failed = lapack.dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         return 0.0
-    inverse = np.ascontiguousarray(np.tril(inverse) + np.tril(inverse, -1).T)
-    return float(walk(inverse, gradient, new, low, high, damping))
+    V = solve_triangular(factor, scaled.T, lower=True, check_finite=False)
+    image = gradient / root
+    step = (image - (V @ image) @ V) / root
+    old = new.copy()
+    _go(NO_ROWS, np.ascontiguousarray(V), l2, -step, new, low, high)
+    return _gain(rows, l2, gradient, new - old)
+
+
+def _go(
+    U: np.ndarray,
+    V: np.ndarray,
+    l2: np.ndarray,
+    step: np.ndarray,
+    new: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    target = new + step
+    if np.all(target > low) and np.all(target < high):  # the minimiser lies inside: no walk
+        new[:] = target
+    elif np.all(np.isfinite(step)):
+        walk(U, V, l2, step, new, low, high, DROPS)
+
+
+def _gain(rows: np.ndarray, l2: np.ndarray, gradient: np.ndarray, move: np.ndarray) -> float:
+    image = move @ rows
+    return -float(gradient @ move + 0.5 * (image @ image + move @ (l2 * move)))
 
 
 def _projected_cg(
@@ -207,7 +284,7 @@ def _projected_cg(
     scale = np.empty(count)
     curvatures(B, lines, bend, scale)
     scale += l2
-    scale += DAMPING * float(scale.max()) + 1e-300
+    scale += 1e-10 * float(scale.max()) + 1e-300
 
     def curved(step: np.ndarray) -> np.ndarray:
         move = np.zeros(len(bend))
