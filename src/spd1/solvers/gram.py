@@ -29,7 +29,11 @@ ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 DAMPING = 1e-12  # of each diagonal entry: G may be singular
 GROWS = 1.2  # a working set this many times larger than the one before is not settled
 SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
-WORTH = 500  # sweeps over lines, beyond which G is never worth its price
+WORTH = 500  # sweeps over lines, beyond which G is never worth its price, ...
+WORTH_ONCE = 25  # ... or that of a model that holds for one step only
+TURNED = 4e-9  # seconds an entry of sparse lines costs when they are sorted by position,
+PAIR = 1.5e-9  # and each pair of entries at one position,
+SKEW = 1.0  # half of them, but popular positions have more than their share
 
 
 @kernel
@@ -138,6 +142,7 @@ class GramOfLines:
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
         self.possible = False
+        self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
         self.place = np.full(coordinates, -1)  # of a known coordinate in G
         self.G = np.zeros((0, 0))
@@ -150,10 +155,11 @@ class GramOfLines:
         if isinstance(B, Dense):
             cost, self.sweep = FLOP * 0.5 * k * k * width, DENSE_SWEEP * 2.0 * k * width
         else:
-            entries = int(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
-            cost = 1e-9 * k * width + FLOP * 0.5 * k * k * width
+            entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
+            cost = TURNED * entries + PAIR * SKEW * entries * entries / width + 1e-9 * k * k
             self.sweep = SPARSE_SWEEP * 2.0 * entries
-        self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < WORTH * self.sweep
+        worth = WORTH if self.keep else WORTH_ONCE
+        self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < worth * self.sweep
         if not self.possible:
             return False
         if not self.keep:
@@ -170,26 +176,83 @@ class GramOfLines:
 
     def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
-        if not self.keep:
+        if self.keep and chosen is self.known:
+            return self.G
+        if not isinstance(B, Dense):
+            self.G = self._sparse(B, ids, chosen, bend)
+        elif not self.keep:
             rows = dense_lines(B, ids, len(bend)) * np.sqrt(bend)
             return np.asarray(rows @ rows.T)
-        if chosen is self.known:
-            return self.G
+        else:
+            self._extend(dense_lines(B, ids, len(bend)), chosen, bend)
+        if self.keep:
+            self.place[self.known] = -1
+            self.place[chosen] = np.arange(len(chosen))
+            self.known = chosen
+        return self.G
+
+    def _extend(self, lines: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> None:
+        """Add the products of lines that have joined, or start anew."""
         old, new = len(self.known), len(chosen)
-        joined = 0 < old < new and np.array_equal(chosen[:old], self.known)
-        lines = dense_lines(B, ids, len(bend))
-        if not joined:
+        if not (0 < old < new and np.array_equal(chosen[:old], self.known)):
             rows = lines * np.sqrt(bend)
             self.G = np.asarray(rows @ rows.T)
-            self.place[self.known] = -1
-        else:
-            if new > len(self.G):
-                larger = np.empty((new + new // 4, new + new // 4))
-                larger[:old, :old] = self.G[:old, :old]
-                self.G = larger
-            part = (lines[old:] * bend) @ lines.T
-            self.G[old:new, :new] = part
-            self.G[:old, old:new] = part[:, :old].T
-        self.place[chosen] = np.arange(new)
-        self.known = chosen
-        return self.G
+            return
+        if new > len(self.G):
+            larger = np.empty((new + new // 4, new + new // 4))
+            larger[:old, :old] = self.G[:old, :old]
+            self.G = larger
+        part = (lines[old:] * bend) @ lines.T
+        self.G[old:new, :new] = part
+        self.G[:old, old:new] = part[:, :old].T
+
+    def _sparse(
+        self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray
+    ) -> np.ndarray:
+        """Sum the outer products of what the lines have at each position."""
+        if self.turned is None or self.turned[0] is not chosen:
+            starts = np.zeros(len(bend) + 1, dtype=np.int64)
+            count_at_positions(B, ids, starts)
+            np.cumsum(starts, out=starts)
+            names, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+            turn_lines(B, ids, starts[:-1].copy(), names, values)
+            self.turned = chosen, starts, names, values
+        _, starts, names, values = self.turned
+        G = np.zeros((len(ids), len(ids)))
+        sum_outer_products(starts, names, values, bend, G)
+        return G
+
+
+@kernel
+def count_at_positions(B, ids, counts):
+    """counts_(j+1) += number of chosen lines with an entry at position j."""
+    for w in range(len(ids)):
+        for k in range(B.line_length(ids[w])):
+            j, _ = B.at(ids[w], k)
+            counts[np.int64(j) + 1] += 1
+
+
+@kernel
+def turn_lines(B, ids, filled, names, values):
+    """Entries of the chosen lines by position: which line, and the value."""
+    for w in range(len(ids)):
+        for k in range(B.line_length(ids[w])):
+            j, a = B.at(ids[w], k)
+            names[filled[j]] = w
+            values[filled[j]] = a
+            filled[j] += 1
+
+
+@kernel
+def sum_outer_products(starts, names, values, bend, G):
+    """G = sum over positions j of bend_j times the outer product of the entries there."""
+    for j in range(len(bend)):
+        if bend[j] != 0.0:
+            for a in range(starts[j], starts[j + 1]):
+                scaled = bend[j] * values[a]
+                row = G[names[a]]
+                for b in range(starts[j], a + 1):
+                    row[names[b]] += scaled * values[b]
+    for w in range(len(G)):
+        for v in range(w):
+            G[v, w] = G[w, v]

@@ -38,7 +38,7 @@ ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
-LEAST_INNER = 1e-4  # the same after epochs that did not help
+LEAST_INNER = 1e-10  # the same after epochs that did not help
 SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
 SHARPEST = 1e-12
 FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser of such a model
@@ -112,8 +112,8 @@ class Newton(Method):
             self.sharp = max(0.03 * self.sharp, SHARPEST)
         if gap > SLOW * self.last_gap and not grown:
             self.lazy += 1
-            self.inner = max(0.3 * self.inner, LEAST_INNER)
-        else:
+            self.inner = max(0.05 * self.inner, LEAST_INNER)
+        elif gap <= FAST * self.last_gap:
             self.inner = min(2.0 * self.inner, INNER)
         self.last_gap = gap
         self.eps = self.inner * gap
