@@ -16,7 +16,6 @@ from .base import typical_labels
 from .composite import (
     LEAST_BEND,
     ConjugatePart,
-    LossPart,
     ShiftedConjugatePart,
     fill_terms,
     loss_part,
@@ -133,36 +132,25 @@ def shrunk_pair(
     return pair_of(p, x, u, y, v)
 
 
-class OnRoot:
-    """Faces whose lines are the rows of a root L of a small Gram matrix."""
-
-    data: Any
-
-    def margins_of(self, z: np.ndarray) -> np.ndarray:
-        return adjoint(self.data, z)
-
-    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        return margins(self.data, slope)
-
-
-class TallFace(OnRoot, PrimalFace):
-    """Least squares with few columns: with A'CA = R'R the rows of R do what the rows of A did.
-
-    sum_i c_i (a_i'x - b_i)^2 / 2 = |R x - q|^2 / 2 + const, q = R^-T A'C b.
-    """
+class TallFace(PrimalFace):
+    """Least squares with few columns: x'G x / 2 - h'x, G = A'CA, h = A'C b, says it all."""
 
     maintains = "gradient"
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         p = problem
-        G = column_gram(p)
-        size = np.sqrt(np.diagonal(G))  # columns may come in very different units
-        size = np.where(size > 0.0, size, 1.0)
-        L, q = root_of(G / (size[:, None] * size), adjoint(p.A, p.c * p.b) / size)
-        self.data = Dense(np.ascontiguousarray(L * size[:, None]))
-        self.part = LossPart(p.loss, q, np.ones(p.d), LEAST_BEND, 1.0)
-        self.across = False
+        self.G = column_gram(p)
+        self.h = adjoint(p.A, p.c * p.b)
+
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
+        del y, v
+        self.z = x.copy()
+        self.update()
+
+    def update(self) -> None:
+        """Let the gradient follow z."""
+        self.gradient = self.G @ self.z - self.h
 
     def pair(self) -> Pair:
         p = self.problem
@@ -220,7 +208,7 @@ class DualFace(Face):
         return pair_of(p, self.slope.copy(), self.gradient.copy(), y, self.m.copy())
 
 
-class GramFace(OnRoot, DualFace):
+class GramFace(DualFace):
     """The dual of few rows: with A E^-1 A' = L L' the rows of L do what the rows of A did."""
 
     maintains = ""
@@ -233,6 +221,12 @@ class GramFace(OnRoot, DualFace):
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         super().start(x, y, None)  # its margins are those of the root
+
+    def margins_of(self, z: np.ndarray) -> np.ndarray:
+        return adjoint(self.data, z)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        return margins(self.data, slope)
 
     def pair(self) -> Pair:
         p = self.problem

@@ -86,6 +86,8 @@ def root_of(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def add_outer_products(A, weights, out):
     """Add c_i a_i a_i' to the lower triangle of ``out``, for every row; indices are sorted."""
     for i in range(A.line_count()):
+        if weights[i] == 0.0:
+            continue
         for k in range(A.line_length(i)):
             j, a = A.at(i, k)
             scaled = weights[i] * a

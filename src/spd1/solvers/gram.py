@@ -15,7 +15,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..matrix import Dense
-from .costs import DENSE_SWEEP, FLOP, SPARSE_SWEEP
+from .costs import DENSE_SWEEP, FLOP, PAIR, SPARSE_SWEEP
 from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
 
 __all__ = ["GramOfLines", "minimise_on_gram"]
@@ -25,6 +25,7 @@ WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines rea
 SWEEPS = 5  # over G, before the next decision, ...
 MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
 ROUNDS = 60
+SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 DAMPING = 1e-12  # of each diagonal entry: G may be singular
 GROWS = 1.2  # a working set this many times larger than the one before is not settled
@@ -32,8 +33,8 @@ SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
 WORTH = 500  # sweeps over lines, beyond which G is never worth its price, ...
 WORTH_ONCE = 25  # ... or that of a model that holds for one step only
 TURNED = 4e-9  # seconds an entry of sparse lines costs when they are sorted by position,
-PAIR = 1.5e-9  # and each pair of entries at one position,
-SKEW = 1.0  # half of them, but popular positions have more than their share
+SAMPLE = 24  # positions a line that tell the curvature of a model well enough, at first
+SKEW = 1.0  # half of the pairs at a position, but popular ones have more than their share
 
 
 @kernel
@@ -142,6 +143,7 @@ class GramOfLines:
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
         self.possible = False
+        self.sample = float(SAMPLE)
         self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
         self.place = np.full(coordinates, -1)  # of a known coordinate in G
@@ -154,9 +156,11 @@ class GramOfLines:
             return True
         if isinstance(B, Dense):
             cost, self.sweep = FLOP * 0.5 * k * k * width, DENSE_SWEEP * 2.0 * k * width
+            cost /= self.stride_for(k, width)
         else:
             entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
-            cost = TURNED * entries + PAIR * SKEW * entries * entries / width + 1e-9 * k * k
+            cost = PAIR * SKEW * entries * entries / width / self.stride_for(k, width)
+            cost += (0.0 if self._turned(chosen) else TURNED * entries) + 1e-9 * k * k
             self.sweep = SPARSE_SWEEP * 2.0 * entries
         worth = WORTH if self.keep else WORTH_ONCE
         self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < worth * self.sweep
@@ -170,6 +174,18 @@ class GramOfLines:
             return False  # most of its lines may be gone when the set has settled
         return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
 
+    def stride_for(self, k: int, width: int) -> int:
+        """Every so many positions are looked at where the model holds for one step only."""
+        return 1 if self.keep else max(1, int(width / (self.sample * k)))
+
+    def doubt(self, rate: float) -> None:
+        """Look at more positions if steps gain no less than their predecessors."""
+        if rate > SLOW_STEPS:
+            self.sample *= 4.0
+
+    def _turned(self, chosen: np.ndarray) -> bool:
+        return self.turned is not None and self.turned[0] is chosen
+
     def swept(self, sweeps: int) -> None:
         """Count the time that sweeps over lines take."""
         self.seconds += sweeps * self.sweep
@@ -181,7 +197,9 @@ class GramOfLines:
         if not isinstance(B, Dense):
             self.G = self._sparse(B, ids, chosen, bend)
         elif not self.keep:
-            rows = dense_lines(B, ids, len(bend)) * np.sqrt(bend)
+            stride = self.stride_for(len(ids), len(bend))
+            lines = B.values[ids, ::stride] if stride > 1 else B.values[ids]
+            rows = lines * np.sqrt(bend[::stride] * stride)
             return np.asarray(rows @ rows.T)
         else:
             self._extend(dense_lines(B, ids, len(bend)), chosen, bend)
@@ -210,7 +228,7 @@ class GramOfLines:
         self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray
     ) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
-        if self.turned is None or self.turned[0] is not chosen:
+        if not self._turned(chosen):
             starts = np.zeros(len(bend) + 1, dtype=np.int64)
             count_at_positions(B, ids, starts)
             np.cumsum(starts, out=starts)
@@ -219,7 +237,8 @@ class GramOfLines:
             self.turned = chosen, starts, names, values
         _, starts, names, values = self.turned
         G = np.zeros((len(ids), len(ids)))
-        sum_outer_products(starts, names, values, bend, G)
+        stride = self.stride_for(len(ids), len(bend))
+        sum_outer_products(starts, names, values, bend, stride, G)
         return G
 
 
@@ -244,12 +263,12 @@ def turn_lines(B, ids, filled, names, values):
 
 
 @kernel
-def sum_outer_products(starts, names, values, bend, G):
-    """G = sum over positions j of bend_j times the outer product of the entries there."""
-    for j in range(len(bend)):
+def sum_outer_products(starts, names, values, bend, stride, G):
+    """G = sum over every stride-th position of bend times the outer product of the entries."""
+    for j in range(0, len(bend), stride):
         if bend[j] != 0.0:
             for a in range(starts[j], starts[j + 1]):
-                scaled = bend[j] * values[a]
+                scaled = stride * bend[j] * values[a]
                 row = G[names[a]]
                 for b in range(starts[j], a + 1):
                     row[names[b]] += scaled * values[b]

@@ -36,6 +36,7 @@ SWEEPS = 4  # of coordinate descent before the next decision, ...
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
+STEPS = 6  # of Newton's without a look, where nothing has a kink
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-10  # the same after epochs that did not help
@@ -77,6 +78,8 @@ class Newton(Method):
         self.everywhere = SmoothDirection(p) if smooth else None
         self.gram = GramOfLines(len(self.face.full), keep=self.face.quadratic)
         self.spent = 0.0
+        self.sharpness = 1e-2
+        self.promised = math.inf
         self.sharp = SHARP
         self.begun = False
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
@@ -129,13 +132,20 @@ class Newton(Method):
             yield
             return
         face = self.face
+        if isinstance(face, TallFace):
+            self.step_on_gram(face)
+            yield
+            return
         chosen = self.chosen = self.choose()
         B, ids = self.lines(chosen)
         table = face.full[chosen]
+        last = math.inf
         for _ in range(ROUNDS):
             gain = self.improve(chosen, B, ids, table)
             if face.quadratic or gain <= self.eps:
                 break
+            self.gram.doubt(gain / last)
+            last = gain
         face.gradient = face.gradient_of(face.slope)
         self.pair = face.pair()
         self._set_goal()
@@ -145,19 +155,41 @@ class Newton(Method):
             self.entries_read += self.problem.A.stored
         yield
 
+    def step_on_gram(self, face: TallFace) -> None:
+        """All there is to know of the loss is in a small matrix: go as far as the run wants.
+
+        The gap of a lasso falls with the square root of what is left to gain.
+        """
+        goal = self.sharpness * self.tol * self.tol * abs(self.pair.point.value)
+        minimise_on_gram(face.G, face.full, face.z, face.gradient, goal)
+        self.sharpness *= 1e-3
+        face.update()
+        self.pair = face.pair()
+        self.entries_read += self.problem.A.stored
+
     def step_everywhere(self, direction: SmoothDirection) -> None:
-        """No kinks: one Newton step on all coordinates."""
+        """No kinks: Newton's steps on all coordinates, until one promises what the run wants."""
         face = self.face
         everything = slice(None)
-        gap = max(self.gap, 0.0) / max(abs(self.pair.point.value), 1e-300)
-        accuracy = min(0.2, math.sqrt(gap))
+        size = max(abs(self.pair.point.value), 1e-300)
+        error = max(self.gap, 0.0) / size
         before = direction.passes
-        step = direction.solve(face.bend, face.gradient + face.full[:, 2] * face.z, accuracy)
-        self.search(everything, face.full, face.z, step, face.margins_of(step))
-        face.gradient = face.gradient_of(face.slope)
+        for _ in range(STEPS):
+            gradient = face.gradient + face.full[:, 2] * face.z
+            step = direction.solve(face.bend, gradient, min(0.2, math.sqrt(error)))
+            promised = -0.5 * float(gradient @ step) / size
+            self.search(everything, face.full, face.z, step, face.margins_of(step))
+            face.gradient = face.gradient_of(face.slope)
+            self.entries_read += 2 * self.problem.A.stored
+            rate = promised / self.promised
+            self.promised = max(promised, 1e-300)
+            direction.doubt(rate)
+            error = promised * min(rate, 1.0 if direction.coarse else promised)
+            if error <= 0.1 * self.tol or rate > 1.0:
+                break
         self.pair = face.pair()
         self._set_goal()
-        self.entries_read += (2 + direction.passes - before) * self.problem.A.stored
+        self.entries_read += (direction.passes - before) * self.problem.A.stored
 
     def lines(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
         """Lines of the chosen coordinates; copies are kept for as long as they serve."""

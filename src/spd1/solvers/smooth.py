@@ -17,7 +17,9 @@ from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
 from .composite import curved_lines
-from .costs import FLOP
+from .costs import FLOP, PAIR
+from .few_rows import add_outer_products
+from .gram import SAMPLE, SLOW_STEPS
 from .subspace import conjugate_gradients, spread_lines
 
 LARGEST_GRAM = 1500
@@ -25,6 +27,7 @@ CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
 DENSE_ENTRY = 4e-10  # seconds to read an entry of A once
 SPARSE_ENTRY = 2e-9
 CG_LIMIT = 250
+STEPS = 6  # of Newton's in a whole run, roughly
 
 
 class SmoothDirection:
@@ -37,10 +40,15 @@ class SmoothDirection:
         by_reading = entry * p.A.stored * CG_PASSES
         spread = 1e-9 * p.n * p.d if not isinstance(p.A, Dense) else 0.0
         by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + spread
-        by_columns = 6 * (FLOP * p.d * p.d * (p.n + p.d)) + spread
+        self.sample = float(SAMPLE)
+        if isinstance(p.A, Dense):
+            by_columns = STEPS * FLOP * p.d * p.d * (p.n / self.stride() + p.d)
+        else:
+            pairs = p.A.stored * (p.A.stored / p.n) / self.stride()
+            by_columns = STEPS * (PAIR * pairs + FLOP * p.d**3)
         if p.n > LARGEST_GRAM or not np.all(self.l2 > 0):
             by_rows = math.inf
-        if p.d > LARGEST_GRAM or spread > 0:
+        if p.d > LARGEST_GRAM:
             by_columns = math.inf
         cheapest = min(by_reading, by_rows, by_columns)
         self.way = {by_reading: "cg", by_rows: "rows", by_columns: "columns"}[cheapest]
@@ -54,6 +62,20 @@ class SmoothDirection:
         if self.way == "columns":
             return self._by_columns(bend, gradient)
         return self._by_reading(bend, gradient, accuracy)
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the curvature is that of a sample of the rows."""
+        return self.way == "columns" and self.stride() > 1
+
+    def stride(self) -> int:
+        """Every so many rows tell the curvature of few columns well enough."""
+        return max(1, int(self.problem.n / (self.sample * self.problem.d)))
+
+    def doubt(self, rate: float) -> None:
+        """Look at more rows if steps promise no less than their predecessors."""
+        if SLOW_STEPS < rate < math.inf:
+            self.sample *= 4.0
 
     def _by_rows(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Woodbury: (E + A'WA)^-1 = E^-1 - E^-1 A'S (1 + S K S)^-1 S A E^-1, S = sqrt W."""
@@ -76,8 +98,15 @@ class SmoothDirection:
         from scipy.linalg import lapack
 
         p = self.problem
-        rows = _dense_rows(p) * np.sqrt(bend)[:, None]
-        H = rows.T @ rows
+        stride = self.stride()
+        if isinstance(p.A, Dense):
+            rows = p.A.values[::stride] * np.sqrt(bend[::stride] * stride)[:, None]
+            H = rows.T @ rows
+        else:
+            H = np.zeros((p.d, p.d))
+            sampled = np.zeros(p.n)
+            sampled[::stride] = bend[::stride] * stride
+            add_outer_products(p.by_rows, sampled, H)
         diagonal = H.reshape(-1)[:: p.d + 1]
         diagonal *= 1.0 + 1e-12  # relative to each column: their units may differ
         diagonal += self.l2 + 1e-300
