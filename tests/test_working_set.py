@@ -10,11 +10,11 @@ import pytest
 import oracle
 from spd1.matrix import as_matrix
 from spd1.solvers.working_set import (
+    CopiedLines,
     curvatures,
     descend,
     forces,
     line_dots,
-    lines_of,
     move_margins,
 )
 
@@ -91,7 +91,8 @@ def test_lines_across_are_copied_as_they_are(layout, chosen, rng):
     """Columns of row-major data, rows of column-major data."""
     A = data(rng)
     M = as_matrix(oracle.LAYOUTS[layout](A))
-    B, ids = lines_of(M, np.array(chosen, dtype=int))
+    ids = np.arange(len(chosen))
+    B = CopiedLines(M, np.array(chosen, dtype=int)).lines
     expected = A.T[chosen] if M.row_major else A[chosen]
     assert len(ids) == len(chosen)
     out = np.zeros(len(chosen))
@@ -100,6 +101,17 @@ def test_lines_across_are_copied_as_they_are(layout, chosen, rng):
     np.testing.assert_allclose(out, expected @ weights, rtol=1e-13, atol=1e-14)
     if chosen:
         np.testing.assert_array_equal(lines(B)[ids], expected)
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "dense_float32"])
+def test_lines_that_join_are_added_to_the_copies(layout, rng):
+    A = data(rng)
+    M = as_matrix(oracle.LAYOUTS[layout](A))
+    copies = CopiedLines(M, np.array([2]))
+    places = copies.add(M, np.array([0, 3, 1]))
+    expected = A.T if M.row_major else A
+    np.testing.assert_array_equal(copies.lines.values[0], expected[2])
+    np.testing.assert_array_equal(copies.lines.values[places], expected[[0, 3, 1]])
 
 
 def wants_to_move(z, pull, row):
@@ -187,7 +199,9 @@ def test_descend_lowers_its_model_and_ends_where_no_coordinate_can_gain(kind, la
     z, slope = model.z0.copy(), model.slope.copy()
     value = model.value(z)
     for sweeps in [1, 2, 5] + [1] * 600:
-        gain, _ = descend(B, ids, model.table, z, curvature, model.bend, flat, slope, sweeps, 0.0)
+        gain, _ = descend(
+            B, ids, model.table, z, curvature, model.bend, flat, slope, 1, sweeps, 0.0
+        )
         new = model.value(z)
         assert new <= value - gain + 1e-12 * (1.0 + abs(value))  # gain: a lower bound
         value = new
@@ -201,8 +215,8 @@ def test_descend_stops_when_a_sweep_gains_too_little(rng):
     B, ids, curvature, model = make_model("l2", "dense_c", False, rng)
     z, slope = model.z0.copy(), model.slope.copy()
     common = B, ids, model.table, z, curvature, model.bend, False, slope
-    first, before = descend(*common, 50, math.inf)
+    first, before = descend(*common, 1, 50, math.inf)
     assert before == 0.0  # one sweep was enough
     assert first > 0.0
-    gain, before = descend(*common, 1000, 1e-3 * first)
+    gain, before = descend(*common, 1, 1000, 1e-3 * first)
     assert gain <= 1e-3 * first < before

@@ -188,9 +188,7 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
 
 
 @np.errstate(all="ignore")
-def made_feasible(
-    problem: Problem, y: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def made_feasible(problem: Problem, y: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mend and scale y, with v = -A'(c y), until v is inside its bounds."""
     from .evaluation import room_inside, scaled_inside
     from .products import adjoint
@@ -237,9 +235,7 @@ def better(
     if not math.isfinite(one.value):
         return other
     ends = (one.y, one.v), (other.y, other.v)
-    theta, found = best_between(
-        *ends, problem.b, problem.c, problem.loss, problem.net, sections
-    )
+    theta, found = best_between(*ends, problem.b, problem.c, problem.loss, problem.net, sections)
     if not found > max(one.value, other.value):
         return other if other.value > one.value else one
     y = one.y + theta * (other.y - one.y)

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 def loss_terms(u, y, b, c, loss):
     """Sums over rows, weighted by c: phi(u), phi*(y), and phi(u) + phi*(y) - u y >= 0."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
-    for i in range(len(u)):
-        if c[i] > 0.0:
-            value = loss.phi(u[i], b[i])
-            star = loss.conjugate(y[i], b[i])
-            primal += c[i] * value
-            conjugate += c[i] * star
-            brackets += c[i] * max(value + star - u[i] * y[i], 0.0)
+    for i in range(len(u)):  # no branch, so that cheap losses are vectorised
+        value = loss.phi(u[i], b[i])
+        star = loss.conjugate(y[i], b[i])
+        bracket = max(value + star - u[i] * y[i], 0.0)
+        counts = c[i] > 0.0
+        primal += c[i] * value if counts else 0.0
+        conjugate += c[i] * star if counts else 0.0
+        brackets += c[i] * bracket if counts else 0.0
     return primal, conjugate, brackets
 
 
@@ -66,8 +67,8 @@ def dual_between(theta, one, two, b, c, loss, net):
     y_two, v_two = two
     total = 0.0
     for i in range(len(b)):
-        if c[i] > 0.0:
-            total += c[i] * loss.conjugate(y_one[i] + theta * (y_two[i] - y_one[i]), b[i])
+        star = loss.conjugate(y_one[i] + theta * (y_two[i] - y_one[i]), b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
     for j in range(len(v_one)):
         total += net.g_conjugate(v_one[j] + theta * (v_two[j] - v_one[j]), j)
     return -total
@@ -102,9 +103,8 @@ def best_between(one, two, b, c, loss, net, sections):
 def dual_guess(u, b, loss, y):
     """y_i = phi'(u_i), feasible by construction; where u_i overflowed, phi'(0)."""
     for i in range(len(u)):
-        y[i] = loss.derivative(u[i], b[i])
-        if not abs(loss.conjugate(y[i], b[i])) < math.inf:
-            y[i] = loss.derivative(0.0, b[i])
+        slope, at_zero = loss.derivative(u[i], b[i]), loss.derivative(0.0, b[i])
+        y[i] = slope if abs(loss.conjugate(slope, b[i])) < math.inf else at_zero
 
 
 @kernel

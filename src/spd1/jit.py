@@ -12,6 +12,7 @@ kernels are imported only when a computation starts: this keeps ``import spd1`` 
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["clock", "compiled", "helper", "kernel"]
+__all__ = ["bits_of", "clock", "compiled", "from_bits", "helper", "jitable", "kernel"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,9 +30,13 @@ PACKAGE = __package__ or "spd1"
 # NaN and infinity keep their meaning; sums may be re-ordered, so that dot products vectorise.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
+# Methods that loops over rows call: LLVM would leave larger ones as calls, one by one.
+VECTORISED = {"phi", "derivative", "curvature", "conjugate"}
+
 _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter list
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
+_jitable: list[Any] = []  # plain functions that kernels may call
 _numba_ready = False
 _compilation: Any = None
 _announced = False
@@ -114,6 +119,7 @@ def _load_numba() -> Any:
 
     if not _numba_ready:
         _numba_ready = True
+        _install_bit_casts()
         _install_overloads()
         _time_compilation()
     return numba
@@ -134,15 +140,61 @@ def clock() -> float:
     return time.perf_counter() - spent
 
 
+def jitable(function: F) -> F:
+    """Let kernels call a plain function; Numba hears of it when it is loaded."""
+    _jitable.append(function)
+    if _numba_ready:
+        _install_overloads()
+    return function
+
+
+def bits_of(x: float) -> int:
+    """The 64 bits of a float, as an integer."""
+    return int(struct.unpack("<q", struct.pack("<d", x))[0])
+
+
+def from_bits(bits: int) -> float:
+    """The float with these 64 bits."""
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
+
+
+def _install_bit_casts() -> None:
+    """Teach Numba ``bits_of`` and ``from_bits``: no instruction at all."""
+    from llvmlite import ir
+    from numba import extending, types
+
+    intrinsic: Any = extending.intrinsic
+
+    @intrinsic
+    def to_integer(context, x):
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], ir.IntType(64))
+
+        return types.int64(types.float64), generate
+
+    @intrinsic
+    def to_float(context, bits):
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], ir.DoubleType())
+
+        return types.float64(types.int64), generate
+
+    extending.overload(bits_of)(lambda x: lambda x: to_integer(x))
+    extending.overload(from_bits)(lambda bits: lambda bits: to_float(bits))
+
+
 def _install_overloads() -> None:
     from numba import extending, types
 
+    while _jitable:
+        extending.register_jitable(_jitable.pop())
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
-        overload_method(types.BaseNamedTuple, name, strict=False, inline=_inline[name])(
-            _lookup(name, _parameters[name])
-        )
+        options = {"forceinline": True} if name in VECTORISED else {}
+        overload_method(
+            types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]
+        )(_lookup(name, _parameters[name]))
 
 
 def _lookup(name: str, parameters: tuple[str, ...]) -> Any:

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ..problem import Problem
 
 __all__ = ["pick"]
 
 LARGE = 50_000  # stored entries
-FEW = 300  # rows
+FEW = 300  # rows or columns
+TALL = 16  # rows a column
+SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
+
+
+def many_columns_move(problem: Problem) -> bool:
+    """Whether l1 is so small, and the box so wide, that most features will leave zero."""
+    from ..certificate import dual_from_margins
+    from ..products import adjoint
+
+    p = problem
+    if np.any(np.isfinite(p.reg.lower)) or np.any(np.isfinite(p.reg.upper)):
+        return False
+    pull = adjoint(p.A, p.c * dual_from_margins(p, np.zeros(p.n)))
+    return float(np.max(p.reg.l1)) < SMALL_L1 * float(np.max(np.abs(pull)))
 
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
     from .faces import best_face
-    from .few_rows import suits
+    from .few_rows import few_columns, suits
 
     p = problem
     smooth = p.gamma > 0 or p.label_kind == "count"
@@ -28,9 +44,15 @@ def pick(problem: Problem) -> tuple[str, str]:
     if face == "proximal":
         return "newton", "on the dual with a fading proximal term: nothing is smooth"
     sparse = p.A.stored < p.n * p.d
-    easy = smooth and p.reg.plain and p.mu > 0 and p.A.stored > LARGE
+    strong = smooth and p.mu > 0 and p.A.stored > LARGE
+    easy = strong and p.reg.plain
+    if easy and face == "primal" and p.n >= TALL * p.d and p.d <= FEW:
+        return "newton", "smooth loss, few columns"
     if easy and sparse and (face == "primal" or p.mu * p.n >= 1.0):
         return "rows", "smooth loss, l2 > 0, large and sparse"
+    wide = strong and sparse and p.mu * p.n >= 1.0 and not few_columns(p)
+    if wide and not p.reg.plain and many_columns_move(p):
+        return "rows", "smooth loss, l2 > 0, a small l1, large and sparse"
     if face == "dual":
         return "newton", "on the dual, where the kinks of the loss are bounds"
     if not p.reg.plain:

@@ -47,7 +47,8 @@ class LossPart(NamedTuple):
     steepest: float  # 1/gamma
 
     def value(self, m, k):
-        return self.c[k] * self.loss.phi(m, self.b[k]) if self.c[k] > 0.0 else 0.0
+        value = self.c[k] * self.loss.phi(m, self.b[k])
+        return value if self.c[k] > 0.0 else 0.0
 
     def slope(self, m, k):
         return self.c[k] * self.loss.derivative(m, self.b[k])

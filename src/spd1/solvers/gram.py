@@ -25,6 +25,7 @@ WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines rea
 SWEEPS = 5  # over G, before the next decision, ...
 MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
 ROUNDS = 60
+FACTOR = 0.6 * FLOP  # seconds times the cube of what a Cholesky factor has rows
 SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 DAMPING = 1e-12  # of each diagonal entry: G may be singular
@@ -122,7 +123,7 @@ def minimise_on_gram(
             return spent
         free = int(np.count_nonzero(~pinned(z, table)))
         more = 1 + math.log(goal / left) / math.log(rate)
-        newton = FLOP * free**3 * 0.6 + 2e-5
+        newton = FACTOR * free**3 + 2e-5
         sweep = DENSE_SWEEP * size * free + 1e-7
         if spent + more * sweep < newton or last <= 0.0:
             sweeps = min(int(more) + 2, MOST_SWEEPS)
@@ -143,6 +144,7 @@ class GramOfLines:
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
         self.possible = False
+        self.cost = 0.0  # seconds of G for the last working set
         self.sample = float(SAMPLE)
         self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
@@ -164,11 +166,11 @@ class GramOfLines:
             self.sweep = SPARSE_SWEEP * 2.0 * entries
         worth = WORTH if self.keep else WORTH_ONCE
         self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < worth * self.sweep
-        if not self.possible:
-            return False
-        if not self.keep:
-            return cost < SAVED_SWEEPS * self.sweep
-        cost *= float(np.mean(self.place[chosen] < 0))
+        if self.keep:
+            cost *= float(np.mean(self.place[chosen] < 0))
+        self.cost = cost
+        if not self.possible or not self.keep:
+            return self.possible and cost < SAVED_SWEEPS * self.sweep
         grows, self.last = k > GROWS * self.last, k
         if grows and cost > 1e-3:
             return False  # most of its lines may be gone when the set has settled
@@ -224,9 +226,7 @@ class GramOfLines:
         self.G[old:new, :new] = part
         self.G[:old, old:new] = part[:, :old].T
 
-    def _sparse(
-        self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray
-    ) -> np.ndarray:
+    def _sparse(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
         if not self._turned(chosen):
             starts = np.zeros(len(bend) + 1, dtype=np.int64)

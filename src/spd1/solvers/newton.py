@@ -22,7 +22,7 @@ from .composite import (
     fill_terms,
 )
 from .faces import PrimalFace, ProximalFace, TallFace, best_face, face_of
-from .gram import LARGEST, GramOfLines, minimise_on_gram
+from .gram import FACTOR, LARGEST, GramOfLines, minimise_on_gram
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
@@ -33,6 +33,7 @@ LARGEST_START = 400  # ... up to so many
 FULL = 0.6  # share of a working set that has moved: the next one is larger
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
 SWEEPS = 4  # of coordinate descent before the next decision, ...
+LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
@@ -76,7 +77,9 @@ class Newton(Method):
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
-        self.gram = GramOfLines(len(self.face.full), keep=self.face.quadratic)
+        self.gram: Any = None  # rows come and go too fast for theirs
+        if isinstance(self.face, PrimalFace):
+            self.gram = GramOfLines(len(self.face.full), keep=self.face.quadratic)
         self.spent = 0.0
         self.sharpness = 1e-2
         self.promised = math.inf
@@ -87,6 +90,7 @@ class Newton(Method):
         self.eps = 0.0
         self.order = np.arange(p.n)
         self.position = np.full(len(self.face.full), -1)
+        self.copies: Any = None
         self.inner = INNER
         self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
@@ -144,7 +148,8 @@ class Newton(Method):
             gain = self.improve(chosen, B, ids, table)
             if face.quadratic or gain <= self.eps:
                 break
-            self.gram.doubt(gain / last)
+            if self.gram is not None:
+                self.gram.doubt(gain / last)
             last = gain
         face.gradient = face.gradient_of(face.slope)
         self.pair = face.pair()
@@ -265,7 +270,7 @@ class Newton(Method):
         face = self.face
         old = face.z[chosen]
         z, slope = old.copy(), face.slope.copy()
-        on_gram = self.gram.pays(B, ids, chosen, len(face.m))
+        on_gram = self.gram is not None and self.gram.pays(B, ids, chosen, len(face.m))
         if not on_gram:
             curvature = self.curvatures_of(chosen, B, ids)
             on_gram = self.minimise_model(B, ids, table, z, slope, curvature)
@@ -304,13 +309,26 @@ class Newton(Method):
         """
         face, goal = self.face, 0.3 * self.eps
         few = sweeps = self.sweeps_for(len(ids))
+        # On the dual what is left to gain tells little of the gap: a look must be worth its price.
+        least = 1 if self.gram is not None else LEAST_SWEEPS
         for _ in range(ROUNDS):
             gain, before = descend(
-                B, ids, table, z, curvature, face.bend, face.flat, slope, sweeps, ENOUGH * goal
+                B,
+                ids,
+                table,
+                z,
+                curvature,
+                face.bend,
+                face.flat,
+                slope,
+                least,
+                sweeps,
+                ENOUGH * goal,
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
-            self.gram.swept(sweeps)
+            if self.gram is not None:
+                self.gram.swept(sweeps)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
                 return False
             sweeps = few
@@ -330,13 +348,18 @@ class Newton(Method):
                     sweeps = min(int(more) + 2, 5 * few)
                     continue
             self.lazy = 0
-            if self.gram.possible:
+            if self.gram_is_cheaper(len(free), min(costs)):
                 return True
             newton = newton_on_face(B, ids, table, z, face.bend, slope)
             self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
             if newton <= goal and gain <= goal:
                 return False
         return False
+
+    def gram_is_cheaper(self, free: int, seconds: float) -> bool:
+        """Whether Newton's step had better be taken on a Gram matrix, which serves again."""
+        gram = self.gram
+        return gram is not None and gram.possible and gram.cost + FACTOR * free**3 < 2.0 * seconds
 
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""

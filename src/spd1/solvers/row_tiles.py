@@ -26,6 +26,7 @@ from ..certificate import Pair, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..jit import kernel
 from ..matrix import Dense
+from ..problem import Problem
 from ..products import adjoint, margins
 from ..rng import index
 from .base import Method, typical_labels

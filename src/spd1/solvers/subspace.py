@@ -145,9 +145,7 @@ def newton_on_face(
     return gain
 
 
-def face_costs(
-    B: Any, lines: np.ndarray, width: int, curved: bool
-) -> tuple[float, float, float]:
+def face_costs(B: Any, lines: np.ndarray, width: int, curved: bool) -> tuple[float, float, float]:
     """Seconds of three ways: a dense factor of H, one in the margins, conjugate gradients.
 
     H of more lines than they are long has a factor in the margins if every line is ``curved`` by

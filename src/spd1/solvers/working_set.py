@@ -14,12 +14,13 @@ __all__ = ["CopiedLines", "curvatures", "descend", "forces", "line_dots", "move_
 
 
 @kernel
-def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
+def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
     """Coordinate descent on  slope'dm + dm' diag(bend) dm / 2 + h(z),  line by line.
 
     The first sweep visits every coordinate, later ones those that are not pinned to a kink or a
     bound. ``slope`` follows: it is the model's derivative in the margins. Returns a lower bound of
-    how much the last sweep gained, and of how much the one before did.
+    how much the last sweep gained, and of how much the one before did; after ``least`` sweeps one
+    that does not gain ``enough`` is the last.
     """
     gain = 0.0
     before = 0.0
@@ -57,7 +58,7 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, sweeps, enough):
                     for k in range(B.line_length(line)):
                         j, a = B.at(line, k)
                         slope[j] += bend[j] * a * step
-        if gain <= enough:
+        if gain <= enough and sweep + 1 >= least:
             break
     return gain, before
 
@@ -103,9 +104,9 @@ def curvatures(B, ids, bend, out):
 @kernel
 def line_dots(B, ids, slope, out):
     """out_w = b_w . slope."""
-    w = 0
+    first = 0
     if B.is_dense():  # four lines to one reading of the slope
-        while w + 4 <= len(ids):
+        for w in range(0, len(ids) - 3, 4):
             i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             for j in range(len(slope)):
@@ -115,8 +116,8 @@ def line_dots(B, ids, slope, out):
                 s2 += B.entry(i2, j) * s
                 s3 += B.entry(i3, j) * s
             out[w], out[w + 1], out[w + 2], out[w + 3] = s0, s1, s2, s3
-            w += 4
-    for w in range(w, len(ids)):
+        first = len(ids) // 4 * 4
+    for w in range(first, len(ids)):
         total = 0.0
         for k in range(B.line_length(ids[w])):
             j, a = B.at(ids[w], k)
@@ -127,9 +128,9 @@ def line_dots(B, ids, slope, out):
 @kernel
 def move_margins(B, ids, step, m):
     """Add sum_w step_w b_w to m."""
-    w = 0
+    first = 0
     if B.is_dense():
-        while w + 4 <= len(ids):
+        for w in range(0, len(ids) - 3, 4):
             i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
             t0, t1, t2, t3 = step[w], step[w + 1], step[w + 2], step[w + 3]
             if t0 != 0.0 or t1 != 0.0 or t2 != 0.0 or t3 != 0.0:
@@ -137,8 +138,8 @@ def move_margins(B, ids, step, m):
                     m[j] += (B.entry(i0, j) * t0 + B.entry(i1, j) * t1) + (
                         B.entry(i2, j) * t2 + B.entry(i3, j) * t3
                     )
-            w += 4
-    for w in range(w, len(ids)):
+        first = len(ids) // 4 * 4
+    for w in range(first, len(ids)):
         if step[w] != 0.0:
             for k in range(B.line_length(ids[w])):
                 j, a = B.at(ids[w], k)
@@ -216,6 +217,7 @@ def _read_only(values: np.ndarray) -> np.ndarray:
 
 
 def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
+    lines: int = A.line_count()
     count = len(chosen)
     position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int64)
     position[chosen] = np.arange(count)
@@ -225,6 +227,6 @@ def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
     indices = np.empty(starts[-1], dtype=A.indices.dtype)
     data = np.empty(starts[-1], dtype=A.data.dtype)
     copy_lines(A, position, starts[:-1].copy(), indices, data)
-    shape = (A.line_count(), count) if isinstance(A, CSR) else (count, A.line_count())
+    shape = (lines, count) if isinstance(A, CSR) else (count, lines)
     kind = CSC if isinstance(A, CSR) else CSR
     return kind(data, indices, starts.view(np.uint64), shape)
