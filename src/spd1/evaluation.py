@@ -55,7 +55,7 @@ def room_inside(v, low, high):
 
 @kernel
 def scaled_inside(theta, v, low, high, out):
-    """theta v, and what rounding left outside the bounds is cut off."""
+    """Scale v by theta; what rounding left outside the bounds is cut off."""
     for j in range(len(v)):
         out[j] = min(max(theta * v[j], low[j]), high[j])
 

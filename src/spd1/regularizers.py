@@ -139,9 +139,8 @@ class ElasticNet:
     def __post_init__(self) -> None:
         for name in FIELDS:
             object.__setattr__(self, name, _numbers(getattr(self, name), name))
-        if self.scalar and 0 <= self.l1 < math.inf and 0 <= self.l2 < math.inf:
-            if self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf:
-                return  # the usual case, without a dozen small arrays
+        if self.scalar and self._in_order():
+            return  # the usual case, without a dozen small arrays
         for name in ("l1", "l2"):
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):
@@ -155,6 +154,10 @@ class ElasticNet:
             raise ParameterError(f"regularizer vectors differ in length: {sorted(shapes)}")
         if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
             raise ParameterError("lower must not exceed upper")
+
+    def _in_order(self) -> bool:
+        box = self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf
+        return bool(box and 0 <= self.l1 < math.inf and 0 <= self.l2 < math.inf)
 
     def _values(self) -> tuple[Any, ...]:
         return self.l1, self.l2, self.lower, self.upper

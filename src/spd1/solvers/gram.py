@@ -42,7 +42,7 @@ SKEW = 1.0  # half of the pairs at a position, but popular ones have more than t
 def descend_on_gram(G, table, z, g, sweeps, enough):
     """Coordinate descent; g is the model's gradient without h. Returns as ``descend`` does."""
     gain, before = 0.0, 0.0
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         before = gain
         gain = 0.0
         for w in range(len(z)):
