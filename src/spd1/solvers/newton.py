@@ -43,6 +43,7 @@ INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-10  # the same after epochs that did not help
 SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
 SHARPEST = 1e-12
+LARGE_GRAM = 1000  # lines; the sweeps over fewer cost next to nothing, and sharper is better
 FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser of such a model
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
@@ -283,7 +284,8 @@ class Newton(Method):
             G = self.gram.of(B, ids, chosen, face.bend)
             g = np.empty(len(ids))
             line_dots(B, ids, slope, g)
-            self.spent = minimise_on_gram(G, table, z, g, self.sharp * self.eps, self.spent)
+            goal = self.sharp * self.eps * min(1.0, (len(ids) / LARGE_GRAM) ** 2)
+            self.spent = minimise_on_gram(G, table, z, g, goal, self.spent)
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
         if not face.quadratic:
