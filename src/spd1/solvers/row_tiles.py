@@ -165,7 +165,7 @@ class RowTiles(Method):
             self.tied_geometry = Geometry(p.row_norms_squared / p.mu, p.c)
             simple = p.reg.scalar and p.reg.plain
             self.scale = -1.0 / p.mu if simple else 0.0  # x = scale G
-        self.passes_ahead = 1  # passes before the next look at the certificate
+        self.passes_ahead = 2 if self.tied else 1  # before the next look at the certificate
         self._pair: Pair | None = None
         self.table = np.zeros((p.d, 4), order="F" if self.dense else "C")
 
