@@ -244,8 +244,19 @@ def better(
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
     """About the best multiple theta y, 0 <= theta <= 1; y alone may be far off."""
-    zero, whole = zero_dual(problem), feasible_dual(problem, y)
-    return better(problem, zero, whole, ROUGHLY) if math.isfinite(zero.value) else whole
+    p, zero, whole = problem, zero_dual(problem), feasible_dual(problem, y)
+    if not math.isfinite(zero.value):
+        return whole
+    if not (p.reg.plain and p.reg.scalar and p.mu > 0.0 and math.isfinite(whole.value)):
+        return better(p, zero, whole, ROUGHLY)
+    from .evaluation import best_between
+
+    none, norm = np.zeros(1), np.array([np.linalg.norm(whole.v)])  # all that the l2 term asks of v
+    ends = (zero.y, none), (whole.y, norm)
+    theta, found = best_between(*ends, p.b, p.c, p.loss, p.net, ROUGHLY)
+    if not found > max(zero.value, whole.value):
+        return whole if whole.value > zero.value else zero
+    return DualPoint(theta * whole.y, theta * whole.v, float(found))
 
 
 def zero_dual(problem: Problem) -> DualPoint:

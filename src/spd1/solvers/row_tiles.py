@@ -131,11 +131,10 @@ def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
 
 
 @kernel
-def tie(G, net, table):
+def tie(G, net, x):
     """x_j = argmax_t {-G_j t - g_j(t)}."""
     for j in range(len(G)):
-        table[j, X] = net.g_argmax(-G[j], j)
-        table[j, GRADIENT] = G[j]
+        x[j] = net.g_argmax(-G[j], j)
 
 
 class RowTiles(Method):
@@ -167,17 +166,23 @@ class RowTiles(Method):
             self.scale = -1.0 / p.mu if simple else 0.0  # x = scale G
         self.passes_ahead = 2 if self.tied else 1  # before the next look at the certificate
         self._pair: Pair | None = None
-        self.table = np.zeros((p.d, 4), order="F" if self.dense else "C")
+        self.loose = False  # whether x and G are in the table, or only in G, where x is tied to it
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
-        self.table[:, X] = x
         if v is None:
             v = -adjoint(p.A, p.c * y) if np.any(y) else np.zeros(p.d)
-        self.table[:, GRADIENT] = self.G = -v
-        self.state = RowTileState(y.copy(), self.table)
+        self.x, self.y, self.G = x.copy(), y.copy(), -v
+        self.loose = False
         self.entries_read += p.A.stored
         self._pair = None
+
+    def loosen(self) -> None:
+        """Put x and G side by side: x goes its own way from here."""
+        self.table = np.empty((self.problem.d, 4), order="F" if self.dense else "C")
+        self.table[:, X], self.table[:, GRADIENT] = self.x, self.G
+        self.state = RowTileState(self.y, self.table)
+        self.loose = True
 
     def set_steps(self) -> None:
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
@@ -190,6 +195,8 @@ class RowTiles(Method):
         p = self.problem
         self._pair = None
         if not self.tied:
+            if not self.loose:
+                self.loosen()
             self.set_steps()
         rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.A.stored, p.n)))
         for _ in range(self.passes_ahead):
@@ -203,11 +210,12 @@ class RowTiles(Method):
                 self.paper_passes += len(part) / p.n
                 yield
         if self.tied:
-            tie(self.G, p.net, self.table)
+            self.x = np.empty(p.d)
+            tie(self.G, p.net, self.x)
 
     def _run(self, part: np.ndarray) -> None:
         p = self.problem
-        y = self.state.y
+        y = self.y
         if self.tied:
             tied_row_steps(
                 self.A, p.b, self.tied_geometry, y, self.G, p.loss, p.net, self.scale, part
@@ -220,15 +228,16 @@ class RowTiles(Method):
         """The pair (x, y), with v = -G at hand: one product is left to compute, the margins."""
         if self._pair is None:
             p = self.problem
-            x = np.ascontiguousarray(self.table[:, X])
-            if not np.all(np.isfinite(x)):
-                x = np.full(p.d, math.inf)
-            y, v = self.state.y.copy(), -self.table[:, GRADIENT]
-            self._pair = pair_of(p, x.copy(), margins(p.A, x), y, v)
+            if self.loose:
+                self.x, self.G = self.table[:, X].copy(), self.table[:, GRADIENT].copy()
+                if not np.all(np.isfinite(self.x)):
+                    self.x = np.full(p.d, math.inf)
+            self._pair = pair_of(p, self.x, margins(p.A, self.x), self.y.copy(), -self.G)
         return self._pair
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.table[:, X].copy(), self.state.y.copy())]
+        x = self.table[:, X] if self.loose else self.x
+        return [(x.copy(), self.y.copy())]
 
     def default_steps(self) -> dict[str, float]:
         """SDCA's eta = 1/(mu n), but not so large that y could not follow the margins."""
