@@ -13,7 +13,7 @@ from spd1.matrix import as_matrix
 from spd1.solvers.composite import curved_lines, fill_terms, loss_part
 from spd1.solvers.few_rows import newton_in_rows, row_gram
 from spd1.solvers.smooth import SmoothDirection
-from spd1.solvers.subspace import conjugate_gradients, newton_on_face, pinned, walk
+from spd1.solvers.subspace import NO_ROWS, conjugate_gradients, newton_on_face, pinned, walk
 
 SMOOTH = ("logistic", "squared_hinge", "squared", "huber", "poisson")
 
@@ -28,12 +28,21 @@ def model(H, gradient, step):
     return float(gradient @ step + step @ H @ step / 2)
 
 
-def walked(H, gradient, z, lower, upper, damping):
-    """What ``walk`` makes of a model: the new z, and the gain it reports."""
-    inverse = np.linalg.inv(H + damping * np.eye(len(z)))
-    new, rest = z.copy(), gradient.copy()
-    gain = walk(np.ascontiguousarray((inverse + inverse.T) / 2), rest, new, lower, upper, damping)
-    return new, float(gain)
+def walked(H, gradient, z, lower, upper, damping, way="factor"):
+    """What ``walk`` makes of a model: the new z, and how much the model fell."""
+    size = len(z)
+    diagonal = np.full(size, 0.1)
+    damped = H + damping * np.eye(size)
+    if way == "factor":
+        U, V = np.ascontiguousarray(np.linalg.cholesky(damped).T), NO_ROWS
+    else:  # H = D + R R': its inverse from a factor of 1 + R'D^-1 R
+        values, vectors = np.linalg.eigh(damped - np.diag(diagonal))
+        R = vectors * np.sqrt(np.maximum(values, 0.0)) / np.sqrt(diagonal)[:, None]
+        L = np.linalg.cholesky(np.eye(size) + R.T @ R)
+        U, V = NO_ROWS, np.linalg.solve(L, R.T)
+    new = z.copy()
+    walk(U, V, diagonal, -np.linalg.solve(damped, gradient), new, lower, upper, 100)
+    return new, -model(H, gradient, new - z)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 30])
@@ -42,7 +51,7 @@ def test_walk_in_the_open_solves_the_linear_system(size, rng):
     wide = np.full(size, 1e9)
     new, gain = walked(H, gradient, z, -wide, wide, 0.0)
     np.testing.assert_allclose(new, z - np.linalg.solve(H, gradient), rtol=1e-8, atol=1e-9)
-    assert gain == pytest.approx(-model(H, gradient, new - z), rel=1e-9)
+    assert gain > 0.0
 
 
 def test_walk_solves_a_separable_box_problem(rng):
@@ -52,23 +61,24 @@ def test_walk_solves_a_separable_box_problem(rng):
     z, lower, upper = np.zeros(size), -rng.uniform(0.1, 2, size), rng.uniform(0.1, 2, size)
     new, gain = walked(H, gradient, z, lower, upper, 0.0)
     np.testing.assert_allclose(new, np.clip(-gradient / np.diag(H), lower, upper), rtol=1e-12)
-    assert gain == pytest.approx(-model(H, gradient, new), rel=1e-10)
+    assert gain > 0.0
 
 
+@pytest.mark.parametrize("way", ["factor", "margins"])
 @pytest.mark.parametrize("seed", range(8))
-def test_walk_ends_at_the_minimiser_on_the_face_it_reached(seed):
+def test_walk_ends_at_the_minimiser_on_the_face_it_reached(seed, way):
     """Coordinates at a kink apart, nothing is left to gain: H positive definite."""
     rng = np.random.default_rng(seed)
     size = 12
     H, gradient, z = quadratic(size, rng), rng.standard_normal(size), np.zeros(size)
     H += 0.5 * np.eye(size)
     lower, upper = -rng.uniform(0.05, 1.5, size), rng.uniform(0.05, 1.5, size)
-    new, gain = walked(H, gradient, z, lower, upper, 0.0)
+    new, gain = walked(H, gradient, z, lower, upper, 0.0, way)
     assert np.all((new >= lower) & (new <= upper))
     inside = (new > lower) & (new < upper)
     assert 0 < inside.sum() < size  # some were dropped, some are left
     np.testing.assert_allclose((gradient + H @ new)[inside], 0.0, atol=1e-8)
-    assert gain == pytest.approx(-model(H, gradient, new), rel=1e-8)
+    assert gain > 0.0
     # kinks that were met are kept: on the box that is left the point is cvxpy's, too
     fixed = np.where(inside, lower, new), np.where(inside, upper, new)
     assert model(H, gradient, new) <= face_minimum(H, gradient, *fixed) + 1e-7
@@ -90,10 +100,8 @@ def test_walk_on_a_singular_model_stays_in_the_box_and_gains(seed, rank):
     H, gradient, z = quadratic(size, rng, rank), rng.standard_normal(size), rng.random(size)
     lower, upper = np.zeros(size), 1.0 + rng.random(size)
     new, gain = walked(H, gradient, z, lower, upper, 1e-10 * H.max())
-    fell = -model(H, gradient, new - z)
     assert np.all((new >= lower) & (new <= upper))
     assert gain > 0.0
-    assert fell >= gain - 1e-6 * (1.0 + abs(fell))
 
 
 def test_walk_from_a_corner_that_pushes_outwards_gains_nothing(rng):
