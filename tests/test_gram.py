@@ -7,7 +7,6 @@ import pytest
 
 import oracle
 from spd1 import L1, ElasticNet, Problem, solve
-from spd1.matrix import as_matrix
 from spd1.solvers import gram
 from spd1.solvers.gram import (
     GramOfLines,
@@ -35,7 +34,7 @@ def test_entries_are_the_products_of_lines(layout, keep, rng):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_lines_that_join_or_leave_give_the_same_entries(layout, rng):
-    B, ids, _, model = make_model("l1", layout, False, rng)
+    B, _, _, model = make_model("l1", layout, False, rng)
     store = GramOfLines(len(lines(B)), keep=True)
     truth = (lines(B) * model.bend) @ lines(B).T
     for chosen in ([2, 0], [2, 0, 3], [2, 0, 3, 1, 4], [4, 1], [4, 1]):

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BalancedSteps", "ColumnSteps", "TileSteps"]
 
-FAST = 0.7  # rows: a tied pass that shrinks the gap by less gives way to the free x
+FAST = 0.7  # rows: tied passes that shrink the gap by less give way to the free x, ...
+TWICE = 2  # ... which costs more than twice as much, if two looks say so
+STUCK = 0.97  # or one that saw next to no progress
 CRAWL = 0.8  # a pass that shrinks the gap by less is slow
 FIRST_LOOKS = 2  # passes that are looked at one by one
 MOST_PASSES = 3  # that may go by between two looks, later, ...
@@ -38,6 +40,7 @@ class BalancedSteps:
         self.last = math.inf
         self.looks = 0
         self.slow = 0  # looks that saw little progress
+        self.sluggish = 0  # the same in a row, of a tied x
         self.method.steps = {"eta": self.eta}
         self.best = math.inf
         self.anchor: Seen | None = None
@@ -52,7 +55,8 @@ class BalancedSteps:
         self.looks += 1
         self.slow = self.slow + 1 if pace > CRAWL else max(self.slow - 1, 0)
         if self.method.tied:
-            self.method.tied = pace < FAST
+            self.sluggish = self.sluggish + 1 if pace > FAST else 0
+            self.method.tied = self.sluggish < TWICE and pace < STUCK
         else:
             self._balance(seen, grew or not seen.gap <= FAR_WORSE**3 * self.best)
         self.method.passes_ahead = self._look_ahead(pace, seen.rel_gap)
