@@ -33,6 +33,14 @@ def loss_terms(u, y, b, c, loss):
 def net_terms(x, v, net):
     """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
+    if net.is_plain():
+        l2 = net.numbers(0)[1]
+        for j in range(len(x)):
+            apart = l2 * x[j] - v[j]
+            primal += x[j] * x[j]
+            conjugate += v[j] * v[j]
+            brackets += apart * apart
+        return 0.5 * l2 * primal, conjugate / (2.0 * l2), brackets / (2.0 * l2)
     for j in range(len(x)):
         primal += net.g(x[j], j)
         conjugate += net.g_conjugate(v[j], j)

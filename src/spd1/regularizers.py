@@ -37,6 +37,10 @@ class Regularizer:
         """Return (l1_j, l2_j, lower_j, upper_j)."""
         raise NotImplementedError
 
+    def is_plain(self):
+        """Whether every feature has the same l2 > 0 and nothing else."""
+        return False
+
     def prox(self, z, eta, j):
         """argmin_t { eta g_j(t) + (t - z)^2 / 2 } = clip(soft(z, eta l1) / (1 + eta l2))."""
         l1, l2, lower, upper = self.numbers(j)
@@ -102,6 +106,10 @@ class SharedNet(NamedTuple):
 
     def numbers(self, j):
         return self.l1, self.l2, self.lower, self.upper
+
+    def is_plain(self):
+        unbounded = self.lower == -math.inf and self.upper == math.inf
+        return self.l1 == 0.0 and self.l2 > 0.0 and unbounded
 
 
 @compiled(Regularizer)
