@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import helper, kernel
 from ..matrix import Dense
 from .costs import DENSE_SWEEP, FLOP, PAIR, SPARSE_SWEEP
 from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
@@ -21,6 +21,8 @@ from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
 __all__ = ["GramOfLines", "minimise_on_gram"]
 
 LARGEST = 2000  # lines, ...
+SPARSE_SHARE = 0.15  # of the bytes of sparse data, or SPARSE_BYTES, that G may take
+SPARSE_BYTES = 4_000_000
 WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines read less
 SWEEPS = 5  # over G, before the next decision, ...
 MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
@@ -138,8 +140,9 @@ def minimise_on_gram(
 class GramOfLines:
     """G of the working set; entries are kept for as long as the curvature stays the same."""
 
-    def __init__(self, coordinates: int, keep: bool) -> None:
+    def __init__(self, coordinates: int, keep: bool, rows: Any = None) -> None:
         self.keep = keep
+        self.rows = rows  # sparse data whose lines lie across: its rows have the outer products
         self.last = 0  # lines of the last working set
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
@@ -162,10 +165,11 @@ class GramOfLines:
         else:
             entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
             cost = PAIR * SKEW * entries * entries / width / self.stride_for(k, width)
-            cost += (0.0 if self._turned(chosen) else TURNED * entries) + 1e-9 * k * k
+            at_hand = self.rows is not None or self._turned(chosen)
+            cost += (0.0 if at_hand else TURNED * entries) + 1e-9 * k * k
             self.sweep = SPARSE_SWEEP * 2.0 * entries
         worth = WORTH if self.keep else WORTH_ONCE
-        self.possible = 0 < k <= min(LARGEST, WIDEST * width) and cost < worth * self.sweep
+        self.possible = 0 < k <= min(self.most(B), WIDEST * width) and cost < worth * self.sweep
         if self.keep:
             cost *= float(np.mean(self.place[chosen] < 0))
         self.cost = cost
@@ -175,6 +179,13 @@ class GramOfLines:
         if grows and cost > 1e-3:
             return False  # most of its lines may be gone when the set has settled
         return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
+
+    def most(self, B: Any) -> int:
+        """Lines that G may have: beside sparse data it must stay small."""
+        if isinstance(B, Dense):
+            return LARGEST
+        size = SPARSE_SHARE * (B if self.rows is None else self.rows).nbytes
+        return min(LARGEST, int(math.sqrt(max(size, SPARSE_BYTES) / 8)))
 
     def stride_for(self, k: int, width: int) -> int:
         """Every so many positions are looked at where the model holds for one step only."""
@@ -228,6 +239,14 @@ class GramOfLines:
 
     def _sparse(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
+        G = np.zeros((len(ids), len(ids)))
+        stride = self.stride_for(len(ids), len(bend))
+        if self.rows is not None:
+            place = np.full(len(self.place), -1, dtype=np.int32)
+            place[chosen] = np.arange(len(chosen))
+            longest = int(np.max(np.diff(self.rows.indptr.view(f"i{self.rows.indptr.itemsize}"))))
+            sum_outer_products_of_rows(self.rows, place, bend, stride, longest, G)
+            return G
         if not self._turned(chosen):
             starts = np.zeros(len(bend) + 1, dtype=np.int64)
             count_at_positions(B, ids, starts)
@@ -236,8 +255,6 @@ class GramOfLines:
             turn_lines(B, ids, starts[:-1].copy(), names, values)
             self.turned = chosen, starts, names, values
         _, starts, names, values = self.turned
-        G = np.zeros((len(ids), len(ids)))
-        stride = self.stride_for(len(ids), len(bend))
         sum_outer_products(starts, names, values, bend, stride, G)
         return G
 
@@ -272,6 +289,33 @@ def sum_outer_products(starts, names, values, bend, stride, G):
                 row = G[names[a]]
                 for b in range(starts[j], a + 1):
                     row[names[b]] += scaled * values[b]
+    mirror(G)
+
+
+@kernel
+def sum_outer_products_of_rows(A, place, bend, stride, longest, G):
+    """The same where positions are the rows of A, and place says which line a column is."""
+    names, values = np.empty(longest, dtype=np.int64), np.empty(longest)
+    for i in range(0, len(bend), stride):
+        if bend[i] != 0.0:
+            count = 0
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                if place[j] >= 0:
+                    names[count] = place[j]
+                    values[count] = a
+                    count += 1
+            for a in range(count):
+                scaled = stride * bend[i] * values[a]
+                for b in range(count):
+                    if names[b] <= names[a]:
+                        G[names[a], names[b]] += scaled * values[b]
+    mirror(G)
+
+
+@helper
+def mirror(G):
+    """Copy the lower triangle to the upper one."""
     for w in range(len(G)):
         for v in range(w):
             G[v, w] = G[w, v]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..certificate import Pair
 from ..errors import IncompatibleError, ParameterError
-from ..matrix import Dense
+from ..matrix import CSR, Dense
 from ..problem import Problem
 from .base import Method
 from .composite import (
@@ -36,6 +36,7 @@ SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
+COPIED = 0.32  # of the entries of sparse data, that working sets may copy for what is still zero
 ROUNDS = 40
 STEPS = 6  # of Newton's without a look, where nothing has a kink
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
@@ -80,7 +81,8 @@ class Newton(Method):
         self.everywhere = SmoothDirection(p) if smooth else None
         self.gram: Any = None  # rows come and go too fast for theirs
         if isinstance(self.face, PrimalFace):
-            self.gram = GramOfLines(len(self.face.full), keep=self.face.quadratic)
+            rows = p.A if isinstance(p.A, CSR) else None
+            self.gram = GramOfLines(len(self.face.full), self.face.quadratic, rows)
         self.spent = 0.0
         self.sharpness = 1e-2
         self.promised = math.inf
@@ -223,6 +225,7 @@ class Newton(Method):
         self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
         if isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
+        able = self.within_budget(able, force)
         if isinstance(face, PrimalFace):
             return self.joined(able)
         shuffle_blocks(self.order, self.key, self.t, 1 if isinstance(face.data, Dense) else BLOCK)
@@ -230,6 +233,22 @@ class Newton(Method):
         keep = np.zeros(len(z), dtype=bool)
         keep[able] = True
         return self.order[keep[self.order]]
+
+    def too_many(self, lines: np.ndarray) -> bool:
+        """Whether copies of these lines would take more memory than they may."""
+        p = self.problem
+        if not (self.face.across and isinstance(p.A, CSR)):
+            return False
+        return float(np.sum(p.stored_counts[1][lines])) > COPIED * p.A.stored
+
+    def within_budget(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """What is free, and the strongest of the rest, as far as copies may take memory."""
+        if not self.too_many(able):
+            return able
+        stored = self.problem.stored_counts[1]
+        able = able[np.argsort(-force[able], kind="stable")]
+        fits = np.cumsum(stored[able]) <= COPIED * self.problem.A.stored
+        return np.asarray(able[fits | np.isinf(force[able])])
 
     def joined(self, able: np.ndarray) -> np.ndarray:
         """Add to the last working set, whose copies and products are at hand, or start a new one.
@@ -240,9 +259,9 @@ class Newton(Method):
         if len(fresh) == 0 and len(able) > ALIKE * len(self.chosen):
             return self.chosen
         size = len(self.chosen) + len(fresh)
-        if len(able) > ALIKE * len(self.chosen) and (size <= LARGEST or len(able) > LARGEST):
-            chosen = np.concatenate([self.chosen, np.sort(fresh)])
-        else:
+        joins = len(able) > ALIKE * len(self.chosen) and (size <= LARGEST or len(able) > LARGEST)
+        chosen = np.concatenate([self.chosen, np.sort(fresh)]) if joins else able
+        if not joins or self.too_many(chosen):
             chosen = np.sort(able)
             self.member[self.chosen] = False
         self.member[chosen] = True

@@ -224,7 +224,8 @@ def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
     starts = np.zeros(count + 1, dtype=np.int64)
     count_lines(A, position, starts)
     np.cumsum(starts, out=starts)
-    indices = np.empty(starts[-1], dtype=A.indices.dtype)
+    narrow = np.uint16 if lines <= 2**16 else A.indices.dtype
+    indices = np.empty(starts[-1], dtype=narrow)
     data = np.empty(starts[-1], dtype=A.data.dtype)
     copy_lines(A, position, starts[:-1].copy(), indices, data)
     shape = (lines, count) if isinstance(A, CSR) else (count, lines)
