@@ -36,7 +36,7 @@ SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
-COPIED = 0.32  # of the entries of sparse data, that working sets may copy for what is still zero
+COPIED = 0.3  # of the entries of sparse data, that working sets may copy for what is still zero
 ROUNDS = 40
 STEPS = 6  # of Newton's without a look, where nothing has a kink
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
@@ -247,8 +247,9 @@ class Newton(Method):
             return able
         stored = self.problem.stored_counts[1]
         able = able[np.argsort(-force[able], kind="stable")]
-        fits = np.cumsum(stored[able]) <= COPIED * self.problem.A.stored
-        return np.asarray(able[fits | np.isinf(force[able])])
+        fits = int(np.count_nonzero(np.cumsum(stored[able]) <= COPIED * self.problem.A.stored))
+        free = int(np.count_nonzero(np.isinf(force[able])))
+        return able[: max(fits, free + max(SMALLEST_SET, free // 5))]
 
     def joined(self, able: np.ndarray) -> np.ndarray:
         """Add to the last working set, whose copies and products are at hand, or start a new one.
