@@ -1,0 +1,445 @@
+"""Classifiers: labels to -1 and +1, one class against the rest, C to l1 and l2."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..errors import DataError, ParameterError
+from ..regularizers import ElasticNet
+from ._base import CertifiedModel, Task, with_callbacks
+from ._options import number, refuse_unless
+
+__all__ = ["CertifiedClassifier", "LinearSVC", "LogisticRegression", "RidgeClassifier"]
+
+
+class CertifiedClassifier(ClassifierMixin, CertifiedModel):
+    """One class against the rest; subclasses name the loss and the regularizer."""
+
+    _own_class_only = False  # whether class_weight counts for the class in question alone
+
+    def _loss(self) -> Any:
+        raise NotImplementedError
+
+    def _regularizer(self, total: float, d: int) -> ElasticNet:
+        """Translate the penalty, given the sum of all weights."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model, class by class.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse or data frame, shape (n, d)
+        y : array of shape (n,)
+            Labels of any type.
+        sample_weight : array of shape (n,), optional
+        """
+        return self._fit(X, y, sample_weight)
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        self._check_parameters()
+        X, y, weight = self._checked_data(X, y, sample_weight)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        classes, codes = np.unique(y, return_inverse=True)
+        self._refuse_one_class(classes, codes, weight)
+        self.classes_ = classes
+        self._run(X, self._tasks(codes, weight, X.shape[1]), weight)
+        return self._end()
+
+    def _refuse_one_class(self, classes: np.ndarray, codes: np.ndarray, weight: Any) -> None:
+        if len(classes) < 2:
+            raise DataError(
+                f"{type(self).__name__} needs samples of at least 2 classes, but the data has only "
+                f"one class: {classes[0]!r}"
+            )
+        if weight is not None:
+            mass = np.bincount(codes, weight)
+            if np.any(mass == 0):
+                raise DataError(
+                    f"class {classes[int(np.argmin(mass))]!r} has no sample with sample_weight > 0"
+                )
+
+    def _tasks(self, codes: np.ndarray, weight: Any, d: int) -> list[Task]:
+        count = len(self.classes_)
+        share = self._class_weights(codes, weight)
+        tasks = []
+        for k in range(count) if count > 2 else [1]:
+            b = np.where(codes == k, 1.0, -1.0)
+            c = weight
+            if share is not None:
+                if self._own_class_only and count > 2:
+                    each = np.where(codes == k, share[k], 1.0)
+                else:
+                    each = share[codes]
+                c = each if weight is None else each * weight
+            total = float(len(codes)) if c is None else float(c.sum())
+            if c is not None and not (np.any(c[b > 0] > 0) and np.any(c[b < 0] > 0)):
+                raise DataError("class_weight and sample_weight leave a class without weight")
+            name = f"class {self.classes_[k]!r} against the rest: " if count > 2 else ""
+            tasks.append(Task(b, self._loss(), self._regularizer(total, d), c, name))
+        return tasks
+
+    def _class_weights(self, codes: np.ndarray, weight: Any) -> np.ndarray | None:
+        wanted = getattr(self, "class_weight", None)
+        if wanted is None:
+            return None
+        try:
+            return np.asarray(
+                compute_class_weight(
+                    wanted, classes=self.classes_, y=self.classes_[codes], sample_weight=weight
+                ),
+                dtype=float,
+            )
+        except (ValueError, TypeError) as error:
+            raise ParameterError(str(error)) from None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Confidence scores: shape (n,) for two classes, else (n, n_classes)."""
+        scores = self._margins(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of the highest score."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of the classes: the logistic function, for several classes normalised."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    p = expit(scores)
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+
+
+def log_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Their logarithms, without losing the smallest ones for two classes."""
+    if scores.ndim == 1:
+        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities(scores))
+
+
+class LogisticRegression(CertifiedClassifier):
+    """Logistic regression with l1, l2 or both, and a certificate.
+
+    Minimises ``C sum_i w_i log(1 + exp(-b_i (x'a_i + intercept))) + l1_ratio |x|_1 +
+    (1 - l1_ratio)/2 |x|^2``, the objective of scikit-learn for two classes. Several classes are
+    fitted one against the rest (scikit-learn fits a multinomial model).
+
+    Parameters
+    ----------
+    penalty : "l2", "l1", "elasticnet" or None, optional
+        As in scikit-learn, where it is deprecated in favour of ``l1_ratio`` and ``C=inf``.
+    C : float, default 1
+        Inverse strength of the penalty; ``inf`` for none.
+    l1_ratio : float in [0, 1], default 0
+        0 is l2 alone, 1 is l1 alone.
+    dual : False
+        Nothing else means anything here.
+    tol : float, default 1e-4
+        Relative duality gap to reach.
+    fit_intercept : bool, default True
+        The intercept is not penalised.
+    intercept_scaling : 1
+        Nothing else means anything here.
+    class_weight : dict, "balanced" or None
+    random_state : int, RandomState or None
+    solver : str, default "auto"
+        A method of ``spd1.solve``.
+    max_iter : int, default 1000
+        Limit on iterations: looks at the certificate.
+    verbose : int, default 0
+        Above 0 shows a live line.
+    warm_start : bool, default False
+        Start from the last fit.
+    n_jobs : int, optional
+        Classes fitted at the same time.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    dual_coef_ : ndarray of shape (1 or n_classes, n)
+        The dual point that certifies the coefficients.
+    dual_gap_, rel_gap_ : float, or ndarray of shape (n_classes,)
+        Certified bound on what is left to gain, in the units of the mean loss, and relative.
+    certificate_ : Certificate, or a list of one per class
+    trace_ : Trace, or a list of one per class
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), ["no", "no", "yes", "yes"]
+    >>> model = LogisticRegression(tol=1e-6).fit(X, y)
+    >>> model.predict([[2.5]]), bool(model.rel_gap_ <= 1e-6)
+    (array(['yes'], dtype='<U3'), True)
+    """
+
+    _default_solver = "lbfgs"
+
+    def __init__(
+        self,
+        penalty="deprecated",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        dual=False,
+        tol=1e-4,
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        random_state=None,
+        solver="auto",
+        max_iter=1000,
+        verbose=0,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        number(self.C, "C", open_low=True)
+        logistic_ratio(self.penalty, self.l1_ratio)
+        refuse_unless(
+            self.dual, (False,), "dual chooses a form of liblinear's problem; spd1 always solves "
+            "both and certifies one with the other: leave it at False",
+        )  # fmt: skip
+
+    def _loss(self) -> Any:
+        return "logistic"
+
+    def _regularizer(self, total: float, d: int) -> ElasticNet:
+        ratio = logistic_ratio(self.penalty, self.l1_ratio)
+        if ratio is None or math.isinf(self.C):
+            return ElasticNet()
+        strength = 1.0 / (self.C * total)
+        return ElasticNet(l1=ratio * strength, l2=(1.0 - ratio) * strength)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class; for several, those of one against the rest, normalised."""
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of the probability of each class."""
+        return log_probabilities(self.decision_function(X))
+
+
+def logistic_ratio(penalty: Any, l1_ratio: Any) -> float | None:
+    """Share of l1 that the two parameters ask for; None for no penalty."""
+    if penalty in ("deprecated", "elasticnet"):
+        return number(l1_ratio, "l1_ratio", 0.0, 1.0)
+    if penalty is None:
+        return None
+    if penalty not in ("l1", "l2"):
+        raise ParameterError(
+            f"penalty must be 'l1', 'l2', 'elasticnet' or None, got {penalty!r}; better, set "
+            "l1_ratio and C"
+        )
+    ratio = {"l1": 1.0, "l2": 0.0}[penalty]
+    if l1_ratio not in (0.0, ratio):
+        raise ParameterError(
+            f"penalty={penalty!r} contradicts l1_ratio={l1_ratio!r}: set l1_ratio alone"
+        )
+    return ratio
+
+
+class LinearSVC(CertifiedClassifier):
+    """Linear support vector classification with a certificate.
+
+    Minimises ``|x|^2 / 2 + C sum_i w_i max(0, 1 - b_i (x'a_i + intercept))^p``, p = 2 for
+    ``squared_hinge`` and 1 for ``hinge``; ``|x|_1`` instead of ``|x|^2 / 2`` with
+    ``penalty="l1"``. Unlike liblinear's, the intercept is not penalised.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}
+    loss : {"squared_hinge", "hinge"}
+    dual : "auto" or bool
+        Accepted: spd1 always solves both and certifies one with the other.
+    tol : float, default 1e-4
+        Relative duality gap to reach.
+    C : float, default 1
+    multi_class : "ovr"
+        One class against the rest; Crammer and Singer's problem is another one and refused.
+    fit_intercept : bool, default True
+    intercept_scaling : 1
+        Nothing else means anything here.
+    class_weight : dict, "balanced" or None
+        With several classes it weighs the class in question, as in liblinear, not the rest.
+    verbose : int, default 0
+    random_state : int, RandomState or None
+    max_iter : int, default 1000
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
+        See ``LogisticRegression``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import LinearSVC
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    >>> model = LinearSVC(loss="hinge", tol=1e-6).fit(X, y)
+    >>> model.predict([[2.9]]), bool(model.rel_gap_ <= 1e-6)
+    (array([1]), True)
+    """
+
+    _own_class_only = True
+
+    def __init__(
+        self,
+        penalty="l2",
+        loss="squared_hinge",
+        *,
+        dual="auto",
+        tol=1e-4,
+        C=1.0,
+        multi_class="ovr",
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        verbose=0,
+        random_state=None,
+        max_iter=1000,
+    ):
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        number(self.C, "C", open_low=True)
+        if math.isinf(self.C):
+            raise ParameterError("C must be finite: a support vector machine needs its penalty")
+        refuse_unless(
+            self.penalty, ("l1", "l2"), f"penalty must be 'l1' or 'l2', got {self.penalty!r}"
+        )
+        refuse_unless(
+            self.loss,
+            ("hinge", "squared_hinge"),
+            f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}; ERMClassifier has more",
+        )
+        refuse_unless(self.dual, ("auto", True, False), "dual must be 'auto', True or False")
+        refuse_unless(
+            self.multi_class,
+            ("ovr",),
+            f"multi_class={self.multi_class!r} is another problem, which spd1 does not solve: "
+            "leave it at 'ovr'",
+        )
+
+    def _loss(self) -> Any:
+        return self.loss
+
+    def _regularizer(self, total: float, d: int) -> ElasticNet:
+        strength = 1.0 / (self.C * total)
+        return ElasticNet(l1=strength) if self.penalty == "l1" else ElasticNet(l2=strength)
+
+
+class RidgeClassifier(CertifiedClassifier):
+    """Ridge regression on labels -1 and +1, with a certificate.
+
+    Minimises ``sum_i w_i (x'a_i + intercept - b_i)^2 + alpha |x|^2`` for each class.
+
+    Parameters
+    ----------
+    alpha : float, default 1
+    fit_intercept : bool, default True
+    copy_X : bool
+        X is never changed, whatever this says.
+    max_iter : int, optional
+        Default 1000.
+    tol : float, default 1e-4
+        Relative duality gap to reach.
+    class_weight : dict, "balanced" or None
+    solver : str, default "auto"
+        A method of ``spd1.solve``.
+    positive : bool, default False
+        Keep coefficients from being negative.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
+        See ``LogisticRegression``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import RidgeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    >>> RidgeClassifier().fit(X, y).predict([[2.9]])
+    array([1])
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-4,
+        class_weight=None,
+        solver="auto",
+        positive=False,
+        random_state=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        number(self.alpha, "alpha")
+
+    def _loss(self) -> Any:
+        return "squared"
+
+    def _regularizer(self, total: float, d: int) -> ElasticNet:
+        lower = 0.0 if self.positive else -math.inf
+        return ElasticNet(l2=self.alpha / total, lower=lower)

@@ -1,0 +1,226 @@
+"""Search along the intercept, for losses with corners and l2 > 0 on every feature.
+
+With the intercept fixed at o the problem is strongly convex and its dual has no equality to keep,
+which is where Newton's method on the dual is fast. f(o) = min_x P(x, o) is convex, and every
+feasible dual point proves a line below it, exact or not:
+
+    f(o) >= D(y; o') + (o - o') s,   s = sum_i c_i y_i
+
+Two lines of opposite slope bound the optimum where they cross, and the same mixture of their
+points y balances the intercept. The search stops when the certificate of the problem with its
+intercept, not of any slice, is good enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .certificate import Certificate, certify
+from .jit import clock
+from .losses import as_loss
+from .losses.one_sided import OneSided, SquaredOneSided
+from .problem import Problem
+from .regularizers import ElasticNet
+from .result import Progress, Result, Trace
+from .solve import solve
+
+if TYPE_CHECKING:
+    from .intercept import Design
+
+__all__ = ["OffsetSearch"]
+
+MOST_STEPS = 60
+LOOSEST = 1e-2  # relative gap of the first slices
+SHARE = 0.1  # of the gap in hand that a slice may leave
+TALL = 5  # rows per column beyond which the stored column of ones wins
+
+ONE_SIDED = {"Hinge": OneSided, "SquaredHinge": SquaredOneSided}
+SHIFTED = ("EpsilonInsensitive", "SquaredEpsilonInsensitive", "Absolute", "Quantile")
+
+
+class Slice(NamedTuple):
+    """What solving at one offset has shown."""
+
+    offset: float
+    x: np.ndarray
+    y: np.ndarray
+    primal: float
+    dual: float
+    slope: float
+
+    def line_at(self, offset: float) -> float:
+        """Value at ``offset`` of the line that it proves."""
+        return self.dual + (offset - self.offset) * self.slope
+
+
+class OffsetSearch:
+    """One search; ``run`` returns the result for (x, intercept)."""
+
+    @staticmethod
+    def suits(design: Design, loss: Any, reg: ElasticNet) -> bool:
+        """Whether slices are easier than the whole."""
+        kind = type(as_loss(loss)).__name__
+        if kind not in ONE_SIDED and kind not in SHIFTED:
+            return False
+        smooth = kind.startswith("Squared")
+        return reg.mu > 0 and design.n <= TALL * design.d and (reg.plain or not smooth)
+
+    def __init__(
+        self, design: Design, b: Any, loss: Any, reg: ElasticNet, weight: Any, options: dict
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.reg, self.weight = reg, weight
+        self.whole: Problem = design.problem(b, self.loss, reg, weight)
+        self.signs = type(self.loss).__name__ in ONE_SIDED
+        b = self.whole.b
+        self.rows = _rows_times(design.X, b) if self.signs else design.X
+        self.b, self.c = b, self.whole.c
+        self.tol = options.get("tol", 1e-6)
+        self.options = {k: v for k, v in options.items() if k not in ("tol", "callback", "x0")}
+        self.callback = options.get("callback")
+        self.y = self.options.pop("y0", None)
+        start = options.get("x0")
+        self.start = self.first_guess() if start is None else float(np.asarray(start)[-1])
+        self.low: Slice | None = None  # slope < 0: the optimum is to the right
+        self.high: Slice | None = None
+        self.best: Slice | None = None
+        self.trace, self.passes, self.seconds = Trace(), 0.0, 0.0
+
+    def first_guess(self) -> float:
+        """The optimum without features: a quantile of the targets; for labels, no lean."""
+        if self.signs:
+            return 0.0
+        order = np.argsort(self.b)
+        share = np.cumsum(self.c[order])
+        level = getattr(self.loss, "q", 0.5)
+        return float(self.b[order[min(np.searchsorted(share, level), len(order) - 1)]])
+
+    def slice_problem(self, offset: float) -> Problem:
+        if self.signs:
+            loss: Any = ONE_SIDED[type(self.loss).__name__]()
+            return Problem(self.rows, 1.0 - self.b * offset, loss, self.reg, self.weight)
+        return Problem(self.rows, self.b - offset, self.loss, self.reg, self.weight)
+
+    def look(self, offset: float, tol: float) -> tuple[Slice, str]:
+        """Solve at one offset and keep what it shows."""
+        y0 = None if self.y is None else (self.y * self.b if self.signs else self.y)
+        result = solve(self.slice_problem(offset), tol=tol, y0=y0, **self.options)
+        self.passes += result.passes
+        self.seconds += result.seconds
+        y = result.y * self.b if self.signs else result.y
+        self.y = y
+        found = Slice(offset, result.x, y, result.primal, result.dual, float(self.c @ y))
+        if found.slope <= 0.0 and (self.low is None or found.offset >= self.low.offset):
+            self.low = found
+        if found.slope >= 0.0 and (self.high is None or found.offset <= self.high.offset):
+            self.high = found
+        if self.best is None or found.primal < self.best.primal:
+            self.best = found
+        return found, result.status
+
+    def bound(self) -> float:
+        """Lowest point of the two lines."""
+        if self.low is None or self.high is None:
+            return -np.inf
+        steep = self.high.slope - self.low.slope
+        if steep <= 0.0:
+            return min(self.low.dual, self.high.dual)
+        share = self.high.slope / steep
+        at_zero = [s.line_at(0.0) for s in (self.low, self.high)]
+        return share * at_zero[0] + (1.0 - share) * at_zero[1]
+
+    def mixture(self) -> np.ndarray | None:
+        """The mixture of the two dual points that balances the intercept."""
+        if self.low is None or self.high is None:
+            return None if self.best is None else self.best.y
+        steep = self.high.slope - self.low.slope
+        share = self.high.slope / steep if steep > 0.0 else 0.5
+        return share * self.low.y + (1.0 - share) * self.high.y
+
+    def next_offset(self, last: Slice, step: float, stuck: int) -> float:
+        """Expand until the optimum is between two slices; then the secant, or the middle."""
+        low, high = self.low, self.high
+        if low is None or high is None:
+            return last.offset - np.sign(last.slope) * step
+        width = high.offset - low.offset
+        if width <= 0.0 or stuck >= 2:
+            return 0.5 * (low.offset + high.offset)
+        share = -low.slope / max(high.slope - low.slope, 1e-300)
+        return low.offset + width * min(max(share, 0.02), 0.98)
+
+    def certificate(self) -> Certificate:
+        assert self.best is not None
+        x = np.append(self.best.x, self.best.offset)
+        return certify(x, self.whole, self.mixture())
+
+    def run(self) -> Result:
+        started = clock()
+        step = 1.0 if self.signs else max(float(np.std(self.b)), 1e-3 * abs(self.start), 1e-12)
+        offset, tol, stuck, width = self.start, max(LOOSEST, self.tol), 0, np.inf
+        status, proof = "", None
+        for _ in range(MOST_STEPS):
+            found, ended = self.look(offset, tol)
+            assert self.best is not None
+            size = max(abs(self.best.primal), abs(self.bound()), 1e-300)
+            gap = (self.best.primal - self.bound()) / size
+            proof = self.record(gap)
+            if proof.rel_gap <= self.tol:
+                status = "converged"
+            elif self.callback is not None and self.callback(self.trace.rows[-1]):
+                status = "interrupted"
+            elif ended in ("interrupted", "max_seconds", "max_passes"):
+                status = ended
+            if status:
+                break
+            step *= 2.0
+            tol = max(SHARE * min(proof.rel_gap, LOOSEST / SHARE), SHARE * self.tol)
+            if self.low is not None and self.high is not None:
+                now = self.high.offset - self.low.offset
+                stuck, width = (stuck + 1, width) if now > 0.5 * width else (0, now)
+                if now <= 1e-14 * max(abs(offset), 1.0) and tol <= SHARE * self.tol:
+                    break
+            offset = self.next_offset(found, step, stuck)
+        assert proof is not None
+        if not status:
+            return self.finish_whole(started)
+        return self.result(proof, status)
+
+    def record(self, gap: float) -> Certificate:
+        """Certify the whole problem, and add a row to the trace."""
+        del gap
+        proof = self.certificate()
+        row = (self.passes, self.passes, self.seconds)
+        self.trace.rows.append(
+            Progress(*row, proof.primal, proof.dual, proof.gap, proof.rel_gap)
+        )
+        return proof
+
+    def finish_whole(self, started: float) -> Result:
+        """The search has come to rest before the gap did: go on with the column of ones."""
+        del started
+        assert self.best is not None
+        x0 = np.append(self.best.x, self.best.offset)
+        options = {**self.options, "tol": self.tol, "callback": self.callback}
+        result = solve(self.whole, x0=x0, y0=self.mixture(), **options)
+        result.trace.rows[:0] = self.trace.rows
+        return result
+
+    def result(self, proof: Certificate, status: str) -> Result:
+        assert self.best is not None
+        x = np.append(self.best.x, self.best.offset)
+        label = f"auto: search along the intercept, {len(self.trace)} slices"
+        return Result(
+            x, proof.y, proof.primal, proof.dual, proof.gap, proof.rel_gap, status,
+            self.passes, self.seconds, self.trace, label,
+        )  # fmt: skip
+
+
+def _rows_times(X: Any, b: np.ndarray) -> Any:
+    """Each row times its label, in the type of the data."""
+    if sp.issparse(X):
+        signs = sp.diags_array(b.astype(X.dtype))
+        return (signs @ X).asformat(X.format)
+    return np.asarray(X) * b.astype(np.asarray(X).dtype)[:, None]
