@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .losses import Huber
+from .offsets import IDLE, LOOKS, LOOSEST, MOST_STEPS, SHARE, TIGHTEST, Patience
 from .problem import Problem
 from .regularizers import ElasticNet
 from .result import Progress, Result, Trace
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
-MOST_STEPS = 60
-LOOSEST = 1e-2
-SHARE = 0.1
 FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
 
 
@@ -116,7 +114,7 @@ class HuberScale:
         self.high: Slice | None = None
         self.best: Slice | None = None
 
-    def residual(self, x: np.ndarray) -> np.ndarray:
+    def residual(self, x: np.ndarray) -> Any:
         coef = x[:-1] if self.design.fit_intercept else x
         level = x[-1] if self.design.fit_intercept else 0.0
         return np.asarray(self.design.X @ coef).ravel() + level - self.b
@@ -135,9 +133,9 @@ class HuberScale:
     def look(self, sigma: float, tol: float) -> tuple[Slice, str]:
         loss, reg = Huber(self.epsilon * sigma), ElasticNet(l2=self.a * sigma)
         start = {} if self.x is None else {"x0": self.x}
-        result = self.design.solve(
-            self.b, loss, reg, self.weight, tol=tol, **self.options, **start
-        )
+        patience = Patience(LOOKS)
+        options = {**self.options, **start, "tol": max(tol, TIGHTEST), "callback": patience}
+        result = self.design.solve(self.b, loss, reg, self.weight, **options)
         self.passes += result.passes
         self.seconds += result.seconds
         self.x = result.x
@@ -158,7 +156,7 @@ class HuberScale:
             self.high = found
         if self.best is None or value < self.best.value:
             self.best, self.sigma = found, own
-        return found, result.status
+        return found, "" if patience.spent else result.status
 
     def next_scale(self, last: Slice, stuck: int) -> float:
         """The best scale for the residuals in hand until two slices enclose it; then the secant."""
@@ -166,7 +164,7 @@ class HuberScale:
         if low is None or high is None:
             own = best_scale(self.residual(last.x), self.c, self.epsilon)
             # a step on: alternating alone creeps
-            return max(own * (own / last.sigma) ** 0.5, 0.1 * last.sigma)
+            return float(max(own * (own / last.sigma) ** 0.5, 0.1 * last.sigma))
         if stuck >= 2 or high.slope - low.slope <= 0.0:
             return math.sqrt(low.sigma * high.sigma)
         share = -low.slope / (high.slope - low.slope)
@@ -183,6 +181,7 @@ class HuberScale:
             spread = float(np.abs(self.b).max())
             first = sigma = spread if spread > 0.0 else 1.0
         tol, stuck, width, status = max(LOOSEST, self.tol), 0, math.inf, ""
+        smallest, idle = math.inf, 0
         for _ in range(MOST_STEPS):
             found, ended = self.look(sigma, tol)
             assert self.best is not None
@@ -195,7 +194,9 @@ class HuberScale:
                 status = "interrupted"
             elif ended in ("interrupted", "max_seconds"):
                 status = ended
-            if status:
+            idle = 0 if rel_gap < 0.9 * smallest else idle + 1
+            smallest = min(smallest, rel_gap)
+            if status or idle >= IDLE:
                 break
             tol = max(SHARE * min(rel_gap, LOOSEST / SHARE), 0.01 * self.tol)
             if self.low is not None and self.high is not None:

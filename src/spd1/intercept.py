@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .matrix import as_matrix, as_scipy
 from .matrix import Dense as DenseMatrix
+from .matrix import as_matrix, as_scipy
 from .problem import Problem, check_point
 from .regularizers import ElasticNet
 from .result import Result
@@ -73,14 +73,15 @@ class Design:
         if not self.fit_intercept:
             return self.X
         if sp.issparse(self.X):
-            A = as_scipy(as_matrix(self.X))  # sorted, checked; int64 indices stay int64
+            A: Any = as_scipy(as_matrix(self.X))  # type: ignore[arg-type]  # sorted, checked; int64 indices stay int64
             ones = sp.csr_array(np.ones((self.n, 1), dtype=A.dtype))
             return sp.hstack([A, ones], format=A.format)
         A = as_matrix(self.X)
         assert isinstance(A, DenseMatrix)
         values = A.values
-        order = "C" if A.row_major else "F"
-        joined = np.empty((self.n, self.d + 1), dtype=values.dtype, order=order)
+        shape = (self.n, self.d + 1)
+        joined = np.empty(shape if A.row_major else shape[::-1], dtype=values.dtype)
+        joined = joined if A.row_major else joined.T  # in the order of the data
         joined[:, :-1], joined[:, -1] = values, 1.0
         return joined
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .certificate import Certificate, certify
-from .jit import clock
+from .certificate import Certificate, certify_point
 from .losses import as_loss
 from .losses.one_sided import OneSided, SquaredOneSided
 from .problem import Problem
@@ -35,6 +34,9 @@ __all__ = ["OffsetSearch"]
 MOST_STEPS = 60
 LOOSEST = 1e-2  # relative gap of the first slices
 SHARE = 0.1  # of the gap in hand that a slice may leave
+TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
+IDLE = 8  # slices in a row that do not shrink the gap end the search
+LOOKS = 50  # at a slice, before the search goes on with what it has
 TALL = 5  # rows per column beyond which the stored column of ones wins
 
 ONE_SIDED = {"Hinge": OneSided, "SquaredHinge": SquaredOneSided}
@@ -48,12 +50,20 @@ class Slice(NamedTuple):
     x: np.ndarray
     y: np.ndarray
     primal: float
-    dual: float
     slope: float
 
-    def line_at(self, offset: float) -> float:
-        """Value at ``offset`` of the line that it proves."""
-        return self.dual + (offset - self.offset) * self.slope
+
+class Patience:
+    """Callback that ends a run after so many looks, and remembers that it did."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.spent = looks, False
+
+    def __call__(self, row: Progress) -> bool:
+        del row
+        self.left -= 1
+        self.spent = self.left < 0
+        return self.spent
 
 
 class OffsetSearch:
@@ -107,30 +117,21 @@ class OffsetSearch:
     def look(self, offset: float, tol: float) -> tuple[Slice, str]:
         """Solve at one offset and keep what it shows."""
         y0 = None if self.y is None else (self.y * self.b if self.signs else self.y)
-        result = solve(self.slice_problem(offset), tol=tol, y0=y0, **self.options)
+        patience = Patience(LOOKS)
+        options = {**self.options, "tol": max(tol, TIGHTEST), "callback": patience}
+        result = solve(self.slice_problem(offset), y0=y0, **options)
         self.passes += result.passes
         self.seconds += result.seconds
         y = result.y * self.b if self.signs else result.y
         self.y = y
-        found = Slice(offset, result.x, y, result.primal, result.dual, float(self.c @ y))
+        found = Slice(offset, result.x, y, result.primal, float(self.c @ y))
         if found.slope <= 0.0 and (self.low is None or found.offset >= self.low.offset):
             self.low = found
         if found.slope >= 0.0 and (self.high is None or found.offset <= self.high.offset):
             self.high = found
         if self.best is None or found.primal < self.best.primal:
             self.best = found
-        return found, result.status
-
-    def bound(self) -> float:
-        """Lowest point of the two lines."""
-        if self.low is None or self.high is None:
-            return -np.inf
-        steep = self.high.slope - self.low.slope
-        if steep <= 0.0:
-            return min(self.low.dual, self.high.dual)
-        share = self.high.slope / steep
-        at_zero = [s.line_at(0.0) for s in (self.low, self.high)]
-        return share * at_zero[0] + (1.0 - share) * at_zero[1]
+        return found, "" if patience.spent else result.status
 
     def mixture(self) -> np.ndarray | None:
         """The mixture of the two dual points that balances the intercept."""
@@ -144,7 +145,7 @@ class OffsetSearch:
         """Expand until the optimum is between two slices; then the secant, or the middle."""
         low, high = self.low, self.high
         if low is None or high is None:
-            return last.offset - np.sign(last.slope) * step
+            return float(last.offset - np.sign(last.slope) * step)
         width = high.offset - low.offset
         if width <= 0.0 or stuck >= 2:
             return 0.5 * (low.offset + high.offset)
@@ -154,53 +155,49 @@ class OffsetSearch:
     def certificate(self) -> Certificate:
         assert self.best is not None
         x = np.append(self.best.x, self.best.offset)
-        return certify(x, self.whole, self.mixture())
+        return certify_point(x, self.whole, self.mixture())
 
     def run(self) -> Result:
-        started = clock()
         step = 1.0 if self.signs else max(float(np.std(self.b)), 1e-3 * abs(self.start), 1e-12)
         offset, tol, stuck, width = self.start, max(LOOSEST, self.tol), 0, np.inf
         status, proof = "", None
+        smallest, idle = np.inf, 0
         for _ in range(MOST_STEPS):
             found, ended = self.look(offset, tol)
-            assert self.best is not None
-            size = max(abs(self.best.primal), abs(self.bound()), 1e-300)
-            gap = (self.best.primal - self.bound()) / size
-            proof = self.record(gap)
+            proof = self.record()
             if proof.rel_gap <= self.tol:
                 status = "converged"
             elif self.callback is not None and self.callback(self.trace.rows[-1]):
                 status = "interrupted"
             elif ended in ("interrupted", "max_seconds", "max_passes"):
                 status = ended
-            if status:
+            idle = 0 if proof.rel_gap < 0.9 * smallest else idle + 1
+            smallest = min(smallest, proof.rel_gap)
+            bracketed = self.low is not None and self.high is not None
+            if status or (bracketed and idle >= IDLE):
                 break
             step *= 2.0
-            tol = max(SHARE * min(proof.rel_gap, LOOSEST / SHARE), SHARE * self.tol)
+            tol = max(SHARE * min(proof.rel_gap, LOOSEST / SHARE), SHARE * self.tol, TIGHTEST)
             if self.low is not None and self.high is not None:
                 now = self.high.offset - self.low.offset
                 stuck, width = (stuck + 1, width) if now > 0.5 * width else (0, now)
-                if now <= 1e-14 * max(abs(offset), 1.0) and tol <= SHARE * self.tol:
+                if now <= 1e-14 * max(abs(offset), 1.0) and tol <= max(SHARE * self.tol, TIGHTEST):
                     break
             offset = self.next_offset(found, step, stuck)
         assert proof is not None
         if not status:
-            return self.finish_whole(started)
+            return self.finish_whole()
         return self.result(proof, status)
 
-    def record(self, gap: float) -> Certificate:
+    def record(self) -> Certificate:
         """Certify the whole problem, and add a row to the trace."""
-        del gap
         proof = self.certificate()
         row = (self.passes, self.passes, self.seconds)
-        self.trace.rows.append(
-            Progress(*row, proof.primal, proof.dual, proof.gap, proof.rel_gap)
-        )
+        self.trace.rows.append(Progress(*row, proof.primal, proof.dual, proof.gap, proof.rel_gap))
         return proof
 
-    def finish_whole(self, started: float) -> Result:
+    def finish_whole(self) -> Result:
         """The search has come to rest before the gap did: go on with the column of ones."""
-        del started
         assert self.best is not None
         x0 = np.append(self.best.x, self.best.offset)
         options = {**self.options, "tol": self.tol, "callback": self.callback}

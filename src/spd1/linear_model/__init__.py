@@ -10,29 +10,30 @@ True
 
 from __future__ import annotations
 
-from ._classifiers import LinearSVC, LogisticRegression, RidgeClassifier
+from ._classifiers import LogisticRegression
+from ._cv import ElasticNetCV, LassoCV, LogisticRegressionCV
 from ._erm import ERMClassifier, ERMRegressor
-from ._regressors import (
-    ElasticNet,
-    HuberRegressor,
-    Lasso,
-    LinearSVR,
-    PoissonRegressor,
-    QuantileRegressor,
-    Ridge,
-)
+from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._margin import LinearSVC, RidgeClassifier
+from ._path import Path, path
+from ._regressors import ElasticNet, Lasso, Ridge
 
 __all__ = [
     "ERMClassifier",
     "ERMRegressor",
     "ElasticNet",
+    "ElasticNetCV",
     "HuberRegressor",
     "Lasso",
+    "LassoCV",
     "LinearSVC",
     "LinearSVR",
     "LogisticRegression",
+    "LogisticRegressionCV",
+    "Path",
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
     "RidgeClassifier",
+    "path",
 ]

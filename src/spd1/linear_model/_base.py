@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
@@ -41,7 +40,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """
 
     _default_solver = "auto"
-    _single = True  # whether a fit is one problem: set by fit
+    coef_: Any
+    intercept_: Any
+    dual_coef_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,14 +136,11 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         watch = Watch(iterations, self._tol(), context, self)
         result = self._solve(design, task, watch, start)
         watch.finish()
-        if context is not None and context.parent is not None and context.max_subtasks == STEPS:
-            if context.task_name != "fit":
-                context.call_on_fit_task_end(estimator=self)
+        if context is not None and context.task_name != "fit":
+            context.call_on_fit_task_end(estimator=self)
         return result, watch
 
-    def _solve(
-        self, design: Design, task: Task, watch: Watch, start: dict[str, Any]
-    ) -> Result:
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
         """Solve one task; overridden where a model is more than one problem."""
         return design.solve(
             task.b, task.loss, task.reg, task.weight, callback=watch, **self._settings(), **start
@@ -178,8 +176,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         nothing: list[dict[str, Any]] = [{} for _ in tasks]
         if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
             return nothing
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.asarray(self.coef_)
-        coef = np.atleast_2d(coef)
+        coef = np.atleast_2d(self.coef_)
         if coef.shape != (len(tasks), design.d):
             return nothing
         level = np.broadcast_to(np.atleast_1d(self.intercept_), (len(tasks),))
