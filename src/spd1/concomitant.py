@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .losses import Huber
-from .offsets import IDLE, LOOKS, LOOSEST, MOST_STEPS, SHARE, TIGHTEST, Patience
+from .offsets import FORGET, IDLE, LOOKS, MOST_STEPS, TIGHTEST, Patience
 from .problem import Problem
 from .regularizers import ElasticNet
 from .result import Progress, Result, Trace
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
+EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
 FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
 
 
@@ -180,7 +181,7 @@ class HuberScale:
         if sigma <= 0.0:  # fitted exactly by a constant, or by the start
             spread = float(np.abs(self.b).max())
             first = sigma = spread if spread > 0.0 else 1.0
-        tol, stuck, width, status = max(LOOSEST, self.tol), 0, math.inf, ""
+        tol, stuck, width, status = max(EXACT, 0.01 * self.tol), 0, math.inf, ""
         smallest, idle = math.inf, 0
         for _ in range(MOST_STEPS):
             found, ended = self.look(sigma, tol)
@@ -198,7 +199,11 @@ class HuberScale:
             smallest = min(smallest, rel_gap)
             if status or idle >= IDLE:
                 break
-            tol = max(SHARE * min(rel_gap, LOOSEST / SHARE), 0.01 * self.tol)
+            tol = max(EXACT * min(rel_gap, 1.0), 0.01 * self.tol)
+            if idle and idle % FORGET == 0:  # a loose slice has misled the bracket
+                self.low = self.high = None
+                stuck, width, sigma, tol = 0, math.inf, self.sigma, 0.01 * self.tol
+                continue
             if self.low is not None and self.high is not None:
                 now = math.log(self.high.sigma / self.low.sigma)
                 stuck, width = (stuck + 1, width) if now > 0.5 * width else (0, now)

@@ -35,7 +35,8 @@ MOST_STEPS = 60
 LOOSEST = 1e-2  # relative gap of the first slices
 SHARE = 0.1  # of the gap in hand that a slice may leave
 TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
-IDLE = 8  # slices in a row that do not shrink the gap end the search
+FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
+IDLE = 12  # and so many end the search
 LOOKS = 50  # at a slice, before the search goes on with what it has
 TALL = 5  # rows per column beyond which the stored column of ones wins
 
@@ -152,6 +153,10 @@ class OffsetSearch:
         share = -low.slope / max(high.slope - low.slope, 1e-300)
         return low.offset + width * min(max(share, 0.02), 0.98)
 
+    def best_offset(self) -> float:
+        assert self.best is not None
+        return self.best.offset
+
     def certificate(self) -> Certificate:
         assert self.best is not None
         x = np.append(self.best.x, self.best.offset)
@@ -176,6 +181,11 @@ class OffsetSearch:
             bracketed = self.low is not None and self.high is not None
             if status or (bracketed and idle >= IDLE):
                 break
+            if idle and idle % FORGET == 0:
+                self.low = self.high = None
+                step, stuck, width = 1e-3 * max(step, abs(offset)), 0, np.inf
+                offset, tol = self.best_offset(), max(SHARE * self.tol, TIGHTEST)
+                continue
             step *= 2.0
             tol = max(SHARE * min(proof.rel_gap, LOOSEST / SHARE), SHARE * self.tol, TIGHTEST)
             if self.low is not None and self.high is not None:
