@@ -16,36 +16,9 @@ from sklearn.pipeline import make_pipeline
 import spd1
 
 OUT = Path("demo-output")
-WORDS = {
-    "sport": [
-        "match",
-        "goal",
-        "team",
-        "coach",
-        "season",
-        "league",
-        "striker",
-        "referee",
-        "penalty",
-        "stadium",
-        "win",
-        "loss",
-    ],
-    "money": [
-        "market",
-        "share",
-        "bank",
-        "rate",
-        "profit",
-        "loss",
-        "bond",
-        "trader",
-        "penalty",
-        "fund",
-        "season",
-        "index",
-    ],
-}
+SPORT = "match goal team coach season league striker referee penalty stadium win loss"
+MONEY = "market share bank rate profit loss bond trader penalty fund season index"
+WORDS = {"sport": SPORT.split(" "), "money": MONEY.split(" ")}
 COMMON = [f"word{k}" for k in range(3000)]
 
 

@@ -104,7 +104,8 @@ def test_metadata_routing_of_sample_weight(labelled):
     weight = np.where(y == "yes", 5.0, 0.2)
     with sklearn.config_context(enable_metadata_routing=True):
         model = ours.LogisticRegression().set_fit_request(sample_weight=True)
-        routed = make_pipeline(StandardScaler(), model).fit(X, y, sample_weight=weight)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, model).fit(X, y, sample_weight=weight)
         scores = cross_val_score(model, X, y, params={"sample_weight": weight}, cv=3)
     plain = make_pipeline(StandardScaler(), ours.LogisticRegression()).fit(X, y)
     assert np.sum(routed.predict(X) == "yes") > np.sum(plain.predict(X) == "yes")
@@ -235,16 +236,16 @@ def test_ctrl_c_keeps_the_best_answer(labelled, monkeypatch):
 
     class Interrupted(_base.Watch):
         def __call__(self, row):
-            if self.looks >= 1 and self.max_iter > 1:
+            if self.looks >= 1 and self.max_iter:
                 raise KeyboardInterrupt
             return super().__call__(row)
 
     monkeypatch.setattr(_base, "Watch", Interrupted)
-    with pytest.warns(ConvergenceWarning, match="Ctrl-C") as caught:
+    with pytest.warns(ConvergenceWarning) as caught:
         model = ours.LogisticRegression(tol=1e-12).fit(X, y)
     assert model.coef_.shape == (3, D)
     assert np.all(np.isfinite(model.rel_gap_))
-    assert len(caught) >= 1
+    assert all("Ctrl-C" in str(warning.message) for warning in caught)
 
 
 # ONNX

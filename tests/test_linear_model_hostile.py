@@ -121,9 +121,9 @@ def test_weights_that_leave_one_class(pair):
         ours.LogisticRegression().fit(X, y, sample_weight=y.astype(float))
     with pytest.raises(DataError, match="without weight"):
         ours.LogisticRegression(class_weight={False: 0.0}).fit(X, y)
-    with pytest.raises(DataError, match="zero everywhere"):
+    with pytest.raises(DataError, match="non-zero"):
         ours.Ridge().fit(X, t, sample_weight=np.zeros(N))
-    with pytest.raises(DataError, match="(?i)negative"):
+    with pytest.raises(DataError, match=r"(?i)negative"):
         ours.Ridge().fit(X, t, sample_weight=-np.ones(N))
 
 
@@ -132,13 +132,13 @@ def test_non_finite_values_are_refused_by_name(bad, pair):
     X, t = pair
     broken = X.copy()
     broken[3, 2] = bad
-    with pytest.raises(DataError, match="NaN|infinity"):
+    with pytest.raises(DataError, match=r"NaN|infinity"):
         ours.Ridge().fit(broken, t)
-    with pytest.raises(DataError, match="NaN|infinity"):
+    with pytest.raises(DataError, match=r"NaN|infinity"):
         ours.LogisticRegression().fit(sp.csr_array(broken), t > 0)
     t = t.copy()
     t[0] = bad
-    with pytest.raises(DataError, match="NaN|infinity"):
+    with pytest.raises(DataError, match=r"NaN|infinity"):
         ours.Lasso().fit(X, t)
 
 

@@ -109,6 +109,8 @@ class HuberScale:
         self.tol, self.callback = options.get("tol", 1e-6), options.get("callback")
         self.options = {k: v for k, v in options.items() if k not in ("tol", "callback")}
         self.x = self.options.pop("x0", None)
+        if design.fit_intercept and np.all(b == b[0]):
+            self.x = np.append(np.zeros(design.d), b[0])
         self.trace, self.passes, self.seconds = Trace(), 0.0, 0.0
         self.bound, self.q = -math.inf, np.zeros(n)
         self.low: Slice | None = None  # slope < 0: sigma is too small
@@ -202,7 +204,8 @@ class HuberScale:
             tol = max(EXACT * min(rel_gap, 1.0), 0.01 * self.tol)
             if idle and idle % FORGET == 0:  # a loose slice has misled the bracket
                 self.low = self.high = None
-                stuck, width, sigma, tol = 0, math.inf, self.sigma, 0.01 * self.tol
+                stuck, width, tol = 0, math.inf, 0.01 * self.tol
+                sigma = max(self.sigma, FAINTEST * first)
                 continue
             if self.low is not None and self.high is not None:
                 now = math.log(self.high.sigma / self.low.sigma)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .losses import as_loss
 from .matrix import Dense as DenseMatrix
 from .matrix import as_matrix, as_scipy
 from .problem import Problem, check_point
@@ -103,12 +104,20 @@ class Design:
         weight = self.weight if sample_weight is None else sample_weight
         if not self.fit_intercept or options.get("method", "auto") != "auto":
             return solve(self.problem(b, loss, reg, weight), **options)
+        options = {**options, **self.exact_start(b, loss, reg)}
         kind = loss if isinstance(loss, str) else type(loss).__name__
         if kind in ("squared", "Squared") and self.centrable:
             return self.solve_centred(b, reg, weight, options)
         if OffsetSearch.suits(self, loss, reg):
             return OffsetSearch(self, b, loss, reg, weight, options).run()
         return solve(self.problem(b, loss, reg, weight), **options)
+
+    def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
+        """Constant targets: the intercept alone may fit them without a rounding error."""
+        b = np.asarray(b, dtype=float)
+        if getattr(as_loss(loss), "label_kind", "real") != "real" or np.any(b != b[0]):
+            return {}
+        return {"x0": np.append(reg.minimiser(self.d), b[0]), "y0": None}
 
     @property
     def centrable(self) -> bool:
@@ -133,7 +142,7 @@ class Design:
         """Least squares: the best intercept for any x is mean(b) - mean(X)'x."""
         X, mean = self.centred(weight)
         b = np.asarray(b, dtype=float)
-        level = float(np.average(b, weights=weight))
+        level = float(b[0] if np.all(b == b[0]) else np.average(b, weights=weight))
         options = dict(options)
         if options.get("x0") is not None:
             options["x0"] = check_point(options["x0"], self.d + 1, "x0")[:-1]

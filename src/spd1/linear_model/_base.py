@@ -117,8 +117,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             context = self._subtask(root, tasks, k)
             outcome = self._solve_task(design, task, start, context, iterations)
             outcomes.append(outcome)
-            if outcome[0].status == "interrupted" and not outcome[1].reason:
-                iterations = 1  # Ctrl-C: a first certified point for what is left, and out
+            if outcome[0].status == "interrupted" and outcome[1].reason in ("", "Ctrl-C"):
+                iterations = 0  # a first certified point for what is left, and out
         return outcomes
 
     def _subtask(self, root: Any, tasks: list[Task], k: int) -> Any:

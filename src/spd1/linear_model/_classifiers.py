@@ -23,6 +23,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
     """One class against the rest; subclasses name the loss and the regularizer."""
 
     _own_class_only = False  # whether class_weight counts for the class in question alone
+    _balances_counts = False  # whether "balanced" counts samples and leaves out their weights
 
     def _loss(self) -> Any:
         raise NotImplementedError
@@ -47,10 +48,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
         X, y, weight = self._checked_data(X, y, sample_weight)
-        try:
-            check_classification_targets(y)
-        except ValueError as error:
-            raise DataError(str(error)) from None
+        refuse_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         self._refuse_one_class(classes, codes, weight)
         self.classes_ = classes
@@ -61,13 +59,13 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         if len(classes) < 2:
             raise DataError(
                 f"{type(self).__name__} needs samples of at least 2 classes, but the data has only "
-                f"one class: {classes[0]!r}"
+                f"one class: {classes[0]}"
             )
         if weight is not None:
             mass = np.bincount(codes, weight)
             if np.any(mass == 0):
                 raise DataError(
-                    f"class {classes[int(np.argmin(mass))]!r} has no sample with sample_weight > 0"
+                    f"class {classes[int(np.argmin(mass))]} has no sample with sample_weight > 0"
                 )
 
     def _tasks(self, codes: np.ndarray, weight: Any, d: int) -> list[Task]:
@@ -86,7 +84,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
             total = float(len(codes)) if c is None else float(c.sum())
             if c is not None and not (np.any(c[b > 0] > 0) and np.any(c[b < 0] > 0)):
                 raise DataError("class_weight and sample_weight leave a class without weight")
-            name = f"class {self.classes_[k]!r} against the rest: " if count > 2 else ""
+            name = f"class {self.classes_[k]} against the rest: " if count > 2 else ""
             tasks.append(Task(b, self._loss(), self._regularizer(total, d), c, name))
         return tasks
 
@@ -94,13 +92,13 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         wanted = getattr(self, "class_weight", None)
         if wanted is None:
             return None
+        weight = None if self._balances_counts else weight
+        labels = self.classes_[codes]
         try:
-            return np.asarray(
-                compute_class_weight(
-                    wanted, classes=self.classes_, y=self.classes_[codes], sample_weight=weight
-                ),
-                dtype=float,
+            found = compute_class_weight(
+                wanted, classes=self.classes_, y=labels, sample_weight=weight
             )
+            return np.asarray(found, dtype=float)
         except (ValueError, TypeError) as error:
             raise ParameterError(str(error)) from None
 
@@ -114,6 +112,14 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+
+def refuse_targets(y: Any) -> None:
+    """Refuse targets that are no labels, by name."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def probabilities(scores: np.ndarray) -> np.ndarray:

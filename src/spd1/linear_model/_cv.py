@@ -12,9 +12,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..errors import DataError
 from ..intercept import Design
-from ._classifiers import LogisticRegression, logistic_ratio
+from ._classifiers import LogisticRegression, logistic_ratio, refuse_targets
 from ._options import number, refuse_unless, whole
 from ._path import Walk, alpha_grid, path
+from ._progress import Watch
 from ._regressors import ElasticNet
 
 __all__ = ["ElasticNetCV", "LassoCV", "LogisticRegressionCV"]
@@ -344,6 +345,7 @@ intercept_scaling, random_state
             self.__dict__.pop(name, None)
         self._check_parameters()
         data, labels, weight = self._checked_data(X, y, sample_weight)
+        refuse_targets(labels)
         folds = _folds(self.cv, data, labels, classifier=True)
         grid = np.logspace(-4, 4, int(self.Cs)) if np.ndim(self.Cs) == 0 else np.ravel(self.Cs)
         self.Cs_, self.l1_ratios_ = np.asarray(grid, dtype=float), np.array(self._ratios(), float)
@@ -384,7 +386,9 @@ intercept_scaling, random_state
             total = float(len(codes)) if task.weight is None else float(task.weight.sum())
             for k in order:
                 net = _logistic_net(float(self.Cs_[k]), ratio, total)
-                x0 = design.solve(task.b, "logistic", net, task.weight, x0=x0, **self._settings()).x
+                watch = Watch(self._iterations(), self._tol())
+                options = {**self._settings(), "callback": watch}
+                x0 = design.solve(task.b, "logistic", net, task.weight, x0=x0, **options).x
                 found[k, t] = x0
         score = check_scoring(judge, scoring=self.scoring)
         scores = []

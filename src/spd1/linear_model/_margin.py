@@ -151,6 +151,8 @@ class RidgeClassifier(CertifiedClassifier):
     array([1])
     """
 
+    _balances_counts = True  # as in scikit-learn
+
     def __init__(
         self,
         alpha=1.0,

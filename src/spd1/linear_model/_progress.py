@@ -42,7 +42,7 @@ class Watch:
         if self.context is not None and self.advance(self.reached(row.rel_gap)):
             self.reason = "a callback asked to stop"
         elif self.looks > self.max_iter:
-            self.reason = "max_iter"
+            self.reason = "max_iter" if self.max_iter else "Ctrl-C"
         return bool(self.reason)
 
     def reached(self, rel_gap: float) -> int:

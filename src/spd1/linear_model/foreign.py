@@ -40,6 +40,7 @@ class _SGDObjective(ERMClassifier):
     """SGDClassifier's objective: the weighted loss divided by n, not by the sum of weights."""
 
     _own_class_only = True
+    _balances_counts = True
     samples = 0
 
     def _regularizer(self, total: float, d: int) -> Net:
