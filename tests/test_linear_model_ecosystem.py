@@ -104,6 +104,7 @@ def test_metadata_routing_of_sample_weight(labelled):
     weight = np.where(y == "yes", 5.0, 0.2)
     with sklearn.config_context(enable_metadata_routing=True):
         model = ours.LogisticRegression().set_fit_request(sample_weight=True)
+        model = model.set_score_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         routed = make_pipeline(scaler, model).fit(X, y, sample_weight=weight)
         scores = cross_val_score(model, X, y, params={"sample_weight": weight}, cv=3)
