@@ -22,14 +22,14 @@ from . import _classifiers, _cv, _erm, _losses, _margin, _regressors
 
 __all__ = ["register", "to_onnx"]
 
-CLASSIFIERS = (
+CLASSIFIERS: tuple[Any, ...] = (
     _classifiers.LogisticRegression,
     _cv.LogisticRegressionCV,
     _margin.LinearSVC,
     _margin.RidgeClassifier,
     _erm.ERMClassifier,
 )
-REGRESSORS = (
+REGRESSORS: tuple[Any, ...] = (
     _regressors.Ridge,
     _regressors.ElasticNet,
     _regressors.Lasso,
