@@ -134,8 +134,8 @@ class HuberRegressor(CertifiedRegressor):
     >>> y = 2.0 * X[:, 0] + np.tile([0.1, -0.1], 10)
     >>> y[3] = 100.0
     >>> model = HuberRegressor().fit(X, y)
-    >>> model.coef_.round(1), np.flatnonzero(model.outliers_)
-    (array([2.]), array([3]))
+    >>> model.coef_.round(1), bool(model.outliers_[3])
+    (array([2.]), True)
     """
 
     def __init__(
@@ -206,9 +206,9 @@ class QuantileRegressor(CertifiedRegressor):
     --------
     >>> import numpy as np
     >>> from spd1.linear_model import QuantileRegressor
-    >>> model = QuantileRegressor(alpha=0.0, quantile=0.5)
-    >>> model.fit(np.array([[0.0], [1.0], [2.0]]), [1.0, 3.0, 5.0]).predict([[3.0]]).round(2)
-    array([7.])
+    >>> X, y = np.zeros((5, 1)), [1.0, 2.0, 3.0, 4.0, 50.0]
+    >>> QuantileRegressor(quantile=0.5).fit(X, y).predict([[0.0]]).round(2)
+    array([3.])
     """
 
     _default_solver = "highs"

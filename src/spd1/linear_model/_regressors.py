@@ -184,7 +184,7 @@ class ElasticNet(_SquaredRegressor):
     >>> from spd1.linear_model import ElasticNet
     >>> X = np.eye(4)[:, :2]
     >>> ElasticNet(alpha=0.1).fit(X, [2.0, 0.0, 0.0, 0.0]).coef_.round(2)
-    array([ 1.41, -0.14])
+    array([1.37, 0.  ])
     """
 
     def __init__(
