@@ -57,6 +57,7 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/iteration_cost.py
 	$(BIN)/python benchmarks/tiles.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/race.py $(RACE)
 
 clean:

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .certificate import Certificate, certify
 from .errors import DataError, IncompatibleError, ParameterError
 from .jit import compiled
@@ -35,6 +37,16 @@ from .solve import solve
 from .solvers import METHODS
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """``spd1.linear_model`` is imported when first asked for: it brings scikit-learn."""
+    if name == "linear_model":
+        import importlib
+
+        return importlib.import_module(".linear_model", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "L1",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import IncompatibleError
+from .errors import IncompatibleError, ParameterError
 from .feasibility import balanced, mend
 from .problem import check_point
 
@@ -94,21 +94,26 @@ class Pair(NamedTuple):
         return (self.rows + TINY) / (self.columns + TINY)
 
 
-def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
-    """Bound how far ``x`` is from optimal.
+def certify(x: Any, problem: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Bound how far a point, or a fitted model of scikit-learn, is from optimal.
 
     Parameters
     ----------
-    x : array of shape (d,)
-        Any point, from any solver.
-    problem : Problem
+    x : array of shape (d,), or a fitted estimator
+        Any point, from any solver; or ``certify(model, X, y)`` with a linear model of scikit-learn
+        or of ``spd1.linear_model``, measured by its own objective.
+    problem : Problem, or the data X of a model
     y : array of shape (n,), optional
         A dual point to prove it with, clipped to the domain of phi* where it is outside. Without
-        it phi'(a_i'x) is used; the best bound between the two, and zero, counts.
+        it phi'(a_i'x) is used; the best bound between the two, and zero, counts. For a model: its
+        labels or targets.
+    sample_weight : array of shape (n,), optional
+        The weights that a model was fitted with; a Problem has its own.
 
     Returns
     -------
     Certificate
+        For a model of several classes or targets, a list of one each.
 
     Examples
     --------
@@ -118,6 +123,17 @@ def certify(x: Any, problem: Problem, y: Any = None) -> Certificate:
     >>> certificate.gap < 1e-15
     True
     """
+    if hasattr(x, "get_params"):
+        from .linear_model.foreign import certify_model
+
+        return certify_model(x, problem, y, sample_weight)
+    if sample_weight is not None:
+        raise ParameterError("sample_weight goes to a model; a Problem has its own weights")
+    return certify_point(x, problem, y)
+
+
+def certify_point(x: Any, problem: Problem, y: Any = None) -> Certificate:
+    """The certificate of a point, see ``certify``."""
     point = primal_point(problem, check_point(x, problem.d, "x"))
     guess = dual_from_margins(problem, point.u)
     dual = better(problem, zero_dual(problem), feasible_dual(problem, guess))

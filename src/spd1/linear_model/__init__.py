@@ -1,0 +1,39 @@
+"""Estimators with scikit-learn's names, parameters and objectives, and a certificate.
+
+>>> from spd1.linear_model import LogisticRegression
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+>>> model = LogisticRegression(tol=1e-6).fit(X, y == 2)
+>>> bool(model.rel_gap_ <= 1e-6)
+True
+"""
+
+from __future__ import annotations
+
+from ._classifiers import LogisticRegression
+from ._cv import ElasticNetCV, LassoCV, LogisticRegressionCV
+from ._erm import ERMClassifier, ERMRegressor
+from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._margin import LinearSVC, RidgeClassifier
+from ._path import Path, path
+from ._regressors import ElasticNet, Lasso, Ridge
+
+__all__ = [
+    "ERMClassifier",
+    "ERMRegressor",
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "Path",
+    "PoissonRegressor",
+    "QuantileRegressor",
+    "Ridge",
+    "RidgeClassifier",
+    "path",
+]

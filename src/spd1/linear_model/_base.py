@@ -1,0 +1,225 @@
+"""What all estimators share: data in, problems solved, fitted attributes out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..errors import DataError
+from ..intercept import Design
+from ..regularizers import ElasticNet
+from ..result import Result
+from ._options import check_common, solver_of
+from ._progress import STEPS, Watch, warn_unless_converged
+
+__all__ = ["CertifiedModel", "Task", "with_callbacks"]
+
+FOREVER = 1e15  # passes: max_iter is what limits a fit
+
+
+class Task(NamedTuple):
+    """One problem of a fit: a class against the rest, or one target."""
+
+    b: np.ndarray
+    loss: Any
+    reg: ElasticNet
+    weight: np.ndarray | None
+    name: str = ""
+
+
+class CertifiedModel(CallbackSupportMixin, BaseEstimator):
+    """A linear model whose fit ends with a certificate.
+
+    Subclasses translate their parameters into tasks; everything else happens here.
+    """
+
+    _default_solver = "auto"
+    coef_: Any
+    intercept_: Any
+    dual_coef_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Data
+
+    def _checked_data(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple:
+        """X, y and weights as arrays; refused by name if they can't be used."""
+        try:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse=("csr", "csc"),
+                accept_large_sparse=True,
+                dtype=(np.float64, np.float32),
+                **options,
+            )
+            if sample_weight is not None:
+                sample_weight = _check_sample_weight(
+                    sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                )
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        if sample_weight is not None and not np.any(sample_weight > 0):
+            raise DataError("sample_weight is zero everywhere: no sample carries weight")
+        return X, y, sample_weight
+
+    # The fit
+
+    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
+        """Solve the tasks of a fit, and warn where the gap asked for was not reached."""
+        fit_intercept = getattr(self, "fit_intercept", True)
+        design = Design(X, bool(fit_intercept), weight)
+        root = self._init_callback_context(
+            max_subtasks=STEPS if len(tasks) == 1 else len(tasks),
+        )
+        root.call_on_fit_task_begin(estimator=self, X=X)
+        starts = self._starting_points(tasks, design)
+        jobs = getattr(self, "n_jobs", None)
+        if jobs in (None, 1) or len(tasks) == 1:
+            outcomes = self._one_after_another(design, tasks, starts, root)
+        else:
+            if not hasattr(self, "_skl_callbacks"):
+                root = None
+            _ = design.data if design.fit_intercept else None  # made once, before threads
+            contexts = [self._subtask(root, tasks, k) for k in range(len(tasks))]
+            outcomes = Parallel(n_jobs=jobs, prefer="threads")(
+                delayed(self._solve_task)(design, task, start, context, self._iterations())
+                for task, start, context in zip(tasks, starts, contexts, strict=True)
+            )
+        results = [result for result, _ in outcomes]
+        for task, (result, watch) in zip(tasks, outcomes, strict=True):
+            warn_unless_converged(result, self._tol(), watch.reason, task.name, level=5)
+        self._keep(results, [watch for _, watch in outcomes])
+        if root is not None:
+            self._finish = lambda: root.call_on_fit_task_end(
+                estimator=self, X=X, reconstruction_attributes={}
+            )
+        return results
+
+    def _one_after_another(
+        self, design: Design, tasks: list[Task], starts: list[dict], root: Any
+    ) -> list[tuple[Result, Watch]]:
+        outcomes: list[tuple[Result, Watch]] = []
+        iterations = self._iterations()
+        for k, (task, start) in enumerate(zip(tasks, starts, strict=True)):
+            context = self._subtask(root, tasks, k)
+            outcome = self._solve_task(design, task, start, context, iterations)
+            outcomes.append(outcome)
+            if outcome[0].status == "interrupted" and outcome[1].reason in ("", "Ctrl-C"):
+                iterations = 0  # a first certified point for what is left, and out
+        return outcomes
+
+    def _subtask(self, root: Any, tasks: list[Task], k: int) -> Any:
+        if root is None or not hasattr(self, "_skl_callbacks"):
+            return None
+        if len(tasks) == 1:
+            return root
+        context = root.subcontext(task_name=tasks[k].name or f"target {k}", max_subtasks=STEPS)
+        context.call_on_fit_task_begin(estimator=self)
+        return context
+
+    def _solve_task(
+        self, design: Design, task: Task, start: dict[str, Any], context: Any, iterations: int
+    ) -> tuple[Result, Watch]:
+        watch = Watch(iterations, self._tol(), context, self)
+        result = self._solve(design, task, watch, start)
+        watch.finish()
+        if context is not None and context.task_name != "fit":
+            context.call_on_fit_task_end(estimator=self)
+        return result, watch
+
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
+        """Solve one task; overridden where a model is more than one problem."""
+        return design.solve(
+            task.b, task.loss, task.reg, task.weight, callback=watch, **self._settings(), **start
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        """Options of ``solve`` that the parameters ask for."""
+        seed = getattr(self, "random_state", None)
+        return {
+            "tol": self._tol(),
+            "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
+            "max_passes": FOREVER,
+            "max_seconds": getattr(self, "max_seconds", None),
+            "random_state": _seed_of(seed),
+            "verbose": bool(getattr(self, "verbose", 0)),
+        }
+
+    def _tol(self) -> float:
+        return float(getattr(self, "tol", 1e-4))
+
+    def _iterations(self) -> int:
+        limit = getattr(self, "max_iter", None)
+        return 1000 if limit is None else int(limit)
+
+    def _check_parameters(self) -> None:
+        check_common(self)
+        solver_of(getattr(self, "solver", "auto"), self._default_solver)
+
+    # Warm starts
+
+    def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
+        """x0 of each task: the coefficients of the last fit, if they fit this one."""
+        nothing: list[dict[str, Any]] = [{} for _ in tasks]
+        if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
+            return nothing
+        coef = np.atleast_2d(self.coef_)
+        if coef.shape != (len(tasks), design.d):
+            return nothing
+        level = np.broadcast_to(np.atleast_1d(self.intercept_), (len(tasks),))
+        starts = []
+        for task, x, intercept in zip(tasks, coef, level, strict=True):
+            x = np.clip(np.asarray(x, dtype=float), task.reg.lower, task.reg.upper)
+            starts.append({"x0": np.append(x, intercept) if design.fit_intercept else x})
+        return starts
+
+    # Fitted attributes
+
+    def _keep(self, results: list[Result], watches: list[Watch]) -> None:
+        fit_intercept = getattr(self, "fit_intercept", True)
+        rows = np.array([r.x for r in results])
+        self.coef_ = rows[:, :-1].copy() if fit_intercept else rows
+        self.intercept_ = rows[:, -1].copy() if fit_intercept else np.zeros(len(rows))
+        iterations = [watch.iterations for watch in watches]
+        self.dual_coef_ = np.array([r.y for r in results])
+        several = len(results) > 1
+        self.dual_gap_ = np.array([r.gap for r in results]) if several else results[0].gap
+        self.rel_gap_ = np.array([r.rel_gap for r in results]) if several else results[0].rel_gap
+        proofs, traces = [r.certificate for r in results], [r.trace for r in results]
+        self.certificate_ = proofs if several else proofs[0]
+        self.trace_ = traces if several else traces[0]
+        self.method_ = [r.method for r in results] if several else results[0].method
+        self.n_iter_ = max(iterations)
+
+    def _end(self) -> Any:
+        """Tell callbacks that the estimator is ready, once all its attributes are there."""
+        finish = self.__dict__.pop("_finish", None)
+        if finish is not None:
+            finish()
+        return self
+
+    def _margins(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
+        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+
+def _seed_of(seed: Any) -> Any:
+    if seed is None:
+        return 0
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**31 - 1))
+    return seed

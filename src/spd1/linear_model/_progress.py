@@ -1,0 +1,100 @@
+"""What a fit tells while it runs: scikit-learn's callbacks, with the gap as the progress bar."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ..result import Progress, Result
+
+__all__ = ["STEPS", "Watch", "warn_unless_converged"]
+
+STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
+
+
+class Watch:
+    """Callback of one ``solve``: counts iterations, moves the progress bar, hears a stop.
+
+    Parameters
+    ----------
+    max_iter : int
+        Looks after which to stop.
+    tol : float
+    context : sklearn.callback.CallbackContext, optional
+        Task whose ``STEPS`` subtasks are the way to ``tol``.
+    estimator : estimator
+    """
+
+    def __init__(
+        self, max_iter: int, tol: float, context: Any = None, estimator: Any = None
+    ) -> None:
+        self.max_iter, self.tol = max_iter, tol
+        self.context, self.estimator = context, estimator
+        self.looks, self.steps, self.first = 0, 0, math.inf
+        self.reason = ""
+
+    def __call__(self, row: Progress) -> bool:
+        self.looks += 1
+        if self.context is not None and self.advance(self.reached(row.rel_gap)):
+            self.reason = "a callback asked to stop"
+        elif self.looks > self.max_iter:
+            self.reason = "max_iter" if self.max_iter else "Ctrl-C"
+        return bool(self.reason)
+
+    def reached(self, rel_gap: float) -> int:
+        """Steps of the bar that a gap is worth."""
+        if not math.isfinite(rel_gap):
+            return 0
+        if not math.isfinite(self.first):
+            self.first = max(rel_gap, 10.0 * self.tol)
+        way = math.log(self.first / max(rel_gap, self.tol)) / math.log(self.first / self.tol)
+        return min(max(int(STEPS * way), 0), STEPS - 1)
+
+    def advance(self, steps: int) -> bool:
+        """Report the steps of the bar that were done since the last look."""
+        stop = False
+        while self.steps < steps:
+            self.steps += 1
+            task = self.context.subcontext(task_name="gap")
+            task.call_on_fit_task_begin(estimator=self.estimator)
+            stop = task.call_on_fit_task_end(estimator=self.estimator) or stop
+        return stop
+
+    def finish(self) -> None:
+        """Fill the bar."""
+        if self.context is not None:
+            self.advance(STEPS)
+
+    @property
+    def iterations(self) -> int:
+        return max(min(self.looks, self.max_iter), 1)
+
+
+ADVICE: dict[str, str] = {
+    "max_iter": "raise max_iter or tol, or scale the features",
+    "max_seconds": "raise max_seconds or tol, or scale the features",
+}
+
+
+def warn_unless_converged(
+    result: Result, tol: float, reason: str = "", what: str = "", level: int = 3
+) -> None:
+    """Say which gap was reached, which was asked for, and what to do."""
+    if result.converged:
+        return
+    why = reason or {"interrupted": "Ctrl-C"}.get(result.status, result.status)
+    advice = ADVICE.get(why, "fit again, with warm_start=True to go on from here")
+    warnings.warn(
+        f"{what}stopped by {why} at a relative duality gap of {result.rel_gap:.2g}, tol={tol:g} "
+        f"was asked for. The coefficients are the best found, at most {result.gap:.3g} above the "
+        f"optimum of {result.primal:.6g}: {advice}.",
+        ConvergenceWarning,
+        stacklevel=level,
+    )
+
+
+Solver = Callable[..., Result]

@@ -1,0 +1,241 @@
+"""How far from optimal is a fitted model of scikit-learn? Measured by its own objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
+
+from ..certificate import Certificate, certify_point, relative
+from ..concomitant import HuberScale, joint_bound, joint_value
+from ..errors import DataError, IncompatibleError
+from ..intercept import Design
+from ..losses import Huber
+from ..regularizers import ElasticNet as Net
+from ._base import Task
+from ._classifiers import CertifiedClassifier, LogisticRegression
+from ._erm import ERMClassifier
+from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._margin import LinearSVC, RidgeClassifier
+from ._progress import Watch
+from ._regressors import CertifiedRegressor, ElasticNet, Lasso, Ridge
+
+__all__ = ["certify_model"]
+
+TWINS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        LogisticRegression, LinearSVC, LinearSVR, Ridge, RidgeClassifier, Lasso, ElasticNet,
+        HuberRegressor, QuantileRegressor, PoissonRegressor,
+    )
+}  # fmt: skip
+SHARP = 1e-6  # relative gap of a certificate that needs no further work
+LOOKS = 1000
+SGD_LOSSES = {"hinge": "hinge", "log_loss": "logistic", "squared_hinge": "squared_hinge"}
+
+
+class _SGDObjective(ERMClassifier):
+    """SGDClassifier's objective: the weighted loss divided by n, not by the sum of weights."""
+
+    _own_class_only = True
+    _balances_counts = True
+    samples = 0
+
+    def _regularizer(self, total: float, d: int) -> Net:
+        share = self.samples / total
+        return Net(l1=self.l1 * share, l2=self.l2 * share)
+
+
+def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Certificate of a fitted linear model, or a list of one per class or target.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        LogisticRegression, LinearSVC, SGDClassifier, Ridge, RidgeClassifier, Lasso, ElasticNet,
+        LinearSVR, HuberRegressor, QuantileRegressor or PoissonRegressor of scikit-learn, or any
+        estimator of ``spd1.linear_model``.
+    X, y, sample_weight
+        What it was fitted on.
+
+    Notes
+    -----
+    Where the model's own coefficients prove little, the problem is solved for a good lower bound:
+    then this takes as long as a fit.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn.linear_model, spd1
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 3)); y = X[:, 0] > 0
+    >>> loose = sklearn.linear_model.LogisticRegression(tol=0.1).fit(X, y)
+    >>> tight = sklearn.linear_model.LogisticRegression(tol=1e-10).fit(X, y)
+    >>> bool(spd1.certify(tight, X, y).gap < 1e-8 < spd1.certify(loose, X, y).gap)
+    True
+    """
+    twin = _twin(model)
+    check_is_fitted(model)
+    if y is None:
+        raise DataError("certify(model, X, y) needs the labels or targets y")
+    X, y, weight = _data(model, X, y, sample_weight)
+    if isinstance(twin, _SGDObjective):
+        twin.samples = len(y)
+    tasks = _tasks(twin, model, y, weight, X.shape[1])
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = np.atleast_2d(coef).astype(float)
+    level = np.broadcast_to(np.atleast_1d(model.intercept_).astype(float), (len(coef),))
+    if coef.shape != (len(tasks), X.shape[1]):
+        raise DataError(
+            f"{type(model).__name__} has coefficients of shape {coef.shape}, the data asks for "
+            f"{(len(tasks), X.shape[1])}"
+        )
+    proofs = [
+        _certify_one(twin, model, X, task, weight, x, float(b))
+        for task, x, b in zip(tasks, coef, level, strict=True)
+    ]
+    return proofs[0] if len(proofs) == 1 else proofs
+
+
+def _twin(model: Any) -> Any:
+    """The estimator of this package with the objective of the model, or a refusal by name."""
+    if isinstance(model, (CertifiedClassifier, CertifiedRegressor)):
+        return model
+    name = type(model).__name__
+    home = type(model).__module__.split(".")[0]
+    if home == "sklearn" and name == "SGDClassifier":
+        return _sgd_twin(model)
+    if home != "sklearn" or name not in TWINS:
+        raise IncompatibleError(
+            f"certify does not know the objective of {type(model).__module__}.{name}: it knows "
+            f"SGDClassifier, {', '.join(TWINS)} of scikit-learn and the estimators of "
+            "spd1.linear_model; for others state it, as certify(x, Problem(A, b, loss, reg))"
+        )
+    if name == "LogisticRegression" and len(getattr(model, "classes_", ())) > 2:
+        raise IncompatibleError(
+            "LogisticRegression with more than two classes is multinomial, which is no sum of one "
+            "loss a row: wrap it in OneVsRestClassifier and certify each of its estimators_"
+        )
+    kind = TWINS[name]
+    shared = set(kind().get_params()) & set(model.get_params(deep=False))
+    kept = shared - {"solver", "tol", "max_iter", "dual", "intercept_scaling", "n_jobs", "verbose"}
+    return kind(**{key: getattr(model, key) for key in kept})
+
+
+def _sgd_twin(model: Any) -> _SGDObjective:
+    if model.loss not in SGD_LOSSES:
+        raise IncompatibleError(
+            f"certify does not know the loss {model.loss!r} of SGDClassifier: it knows "
+            f"{', '.join(SGD_LOSSES)}"
+        )
+    ratios = {"l2": 0.0, "l1": 1.0, "elasticnet": model.l1_ratio, None: None}
+    ratio = ratios[model.penalty]
+    l1 = 0.0 if ratio is None else model.alpha * ratio
+    l2 = 0.0 if ratio is None else model.alpha * (1.0 - ratio)
+    return _SGDObjective(
+        SGD_LOSSES[model.loss],
+        l1=l1,
+        l2=l2,
+        fit_intercept=model.fit_intercept,
+        class_weight=model.class_weight,
+    )
+
+
+def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
+    try:
+        X, y = check_X_y(
+            X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), multi_output=True
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    if y.ndim == 2 and y.shape[1] == 1 and np.ndim(model.coef_) == 1:
+        y = y.ravel()
+    return X, y, sample_weight
+
+
+def _tasks(twin: Any, model: Any, y: np.ndarray, weight: Any, d: int) -> list[Task]:
+    if not isinstance(twin, CertifiedClassifier):
+        total = float(len(y)) if weight is None else float(weight.sum())
+        targets = np.asarray(y, dtype=float).T if y.ndim == 2 else [np.asarray(y, dtype=float)]
+        return [
+            Task(np.ascontiguousarray(b), twin._loss(), twin._regularizer(total, d, k), None)
+            for k, b in enumerate(targets)
+        ]
+    strange = np.setdiff1d(y, model.classes_)
+    if len(strange):
+        raise DataError(f"y has labels that {type(model).__name__} has not seen: {strange[:3]}")
+    twin.classes_ = model.classes_
+    return list(twin._tasks(np.searchsorted(model.classes_, y), weight, d))
+
+
+def _certify_one(
+    twin: Any, model: Any, X: Any, task: Task, weight: Any, x: np.ndarray, level: float
+) -> Certificate:
+    weight = weight if task.weight is None else task.weight
+    if isinstance(twin, HuberRegressor):
+        return _certify_huber(twin, X, task, weight, x, level, float(model.scale_))
+    if _penalises_intercept(twin, model):
+        return _certify_liblinear(model, X, task, weight, x, level)
+    design = Design(X, bool(twin.fit_intercept), weight)
+    point = np.append(x, level) if design.fit_intercept else x
+    return _sharpened(point, design, task)
+
+
+def _sharpened(point: np.ndarray, design: Design, task: Task) -> Certificate:
+    """The certificate of a point; where phi' proves little, with a dual point that is solved for.
+
+    At a corner of the loss phi' is any subgradient, and the bound it proves may be far below the
+    optimum. Then the problem is solved, and its dual point shows how much is left to gain.
+    """
+    problem = design.problem(task.b, task.loss, task.reg)
+    proof = certify_point(point, problem)
+    if proof.rel_gap <= SHARP:
+        return proof
+    result = design.solve(
+        task.b, task.loss, task.reg, tol=SHARP, callback=Watch(LOOKS, SHARP), max_passes=1e12
+    )
+    return certify_point(point, problem, result.y)
+
+
+def _penalises_intercept(twin: Any, model: Any) -> bool:
+    if twin is model or not model.fit_intercept:
+        return False
+    liblinear = isinstance(twin, LogisticRegression) and model.solver == "liblinear"
+    return liblinear or isinstance(twin, (LinearSVC, LinearSVR))
+
+
+def _certify_liblinear(
+    model: Any, X: Any, task: Task, weight: Any, x: np.ndarray, level: float
+) -> Certificate:
+    """Liblinear's own objective: a column of intercept_scaling, penalised like the others."""
+    scale = float(model.intercept_scaling)
+    column = np.full((X.shape[0], 1), scale, dtype=X.dtype)
+    if sp.issparse(X):
+        data: Any = sp.hstack([X, sp.csr_array(column)], format="csr")
+    else:
+        data = np.hstack([X, column])
+    return _sharpened(np.append(x, level / scale), Design(data, False, weight), task)
+
+
+def _certify_huber(
+    twin: Any, X: Any, task: Task, weight: Any, x: np.ndarray, level: float, sigma: float
+) -> Certificate:
+    """The joint objective of coefficients and scale."""
+    design, epsilon = Design(X, bool(twin.fit_intercept), weight), float(twin.epsilon)
+    a = float(task.reg.l2)
+    safe = max(sigma, 1e-12 * max(float(np.abs(task.b).max()), 1e-300))
+    problem = design.problem(task.b, Huber(epsilon * safe), Net(l2=a * safe))
+    point = np.append(x, level) if design.fit_intercept else x
+    slice_proof = certify_point(point, problem)
+    bound, q = joint_bound(problem, slice_proof.y, slice_proof.dual, safe)
+    search = HuberScale(design, task.b, epsilon, a, weight, {"tol": SHARP, "max_passes": 1e12})
+    search.run()
+    if search.bound > bound:
+        bound, q = search.bound, search.q
+    residual = np.asarray(X @ x).ravel() + level - task.b
+    value = joint_value(residual, problem.c, a * float(x @ x), sigma, epsilon)
+    gap = max(value - bound, 0.0)
+    return Certificate(value, bound, gap, relative(gap, value, bound), q)
