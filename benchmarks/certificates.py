@@ -10,7 +10,6 @@ kept up to date. The full gradient of Newton's method is not: the working set is
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import statistics
 import sys
@@ -19,9 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
+from race import one_thread
 from race_problems import Shelf, all_specs
 
 import spd1
@@ -65,6 +62,7 @@ def share_of(one: Any, tol: float, meter: Meter, repeats: int = 7) -> tuple[floa
 
 
 def main() -> None:
+    one_thread()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
