@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..errors import DataError, ParameterError
 from .files import Data, open_bytes, reading, replacing
 
-__all__ = ["iter_libsvm", "read_libsvm", "write_libsvm"]
+__all__ = ["has_index_zero", "iter_libsvm", "read_libsvm", "write_libsvm"]
 
 CHUNK = 16 * 2**20  # bytes of text at a time
 TENS = 10.0 ** np.arange(23)  # exact in float64
@@ -126,6 +126,11 @@ def write_libsvm(path: str | Path, A: Any, b: Any, zero_based: bool = False) -> 
             pairs = zip(rows.indices[mine].tolist(), shown, strict=True)
             text = " ".join([f"{labels[i]:.17g}", *(f"{j + shift}:{v}" for j, v in pairs)])
             stream.write(text.encode("ascii") + b"\n")
+
+
+def has_index_zero(path: str | Path) -> bool:
+    """Whether index 0 occurs in a file: a pass over the text, some rows in memory at a time."""
+    return any(len(b.indices) and b.indices.min() == 0 for b in _blocks(path, CHUNK))
 
 
 def _check(n_features: Any, zero_based: Any) -> None:

@@ -90,7 +90,7 @@ class Model:
         """Labels, or numbers for the regression losses."""
         margins = self.decision(A)
         if self.classes is not None:
-            return np.where(margins > 0, *np.array(self.classes)[::-1])
+            return np.asarray(np.where(margins > 0, *np.array(self.classes)[::-1]))
         return np.asarray(np.exp(margins) if self.loss.label_kind == "count" else margins)
 
     def probability(self, A: Any) -> np.ndarray:
