@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .compare import compare
+from .datasets import datasets_app
 from .exits import CODES
 from .fit import fit
 from .info import convert, info
@@ -45,3 +46,4 @@ def options(
 options.__doc__ = HELP
 for command in (fit, predict, evaluate, certify, info, compare, convert):
     app.command()(command)
+app.add_typer(datasets_app, name="datasets")
