@@ -11,6 +11,7 @@ from .datasets import datasets_app
 from .exits import CODES
 from .fit import fit
 from .info import convert, info
+from .reproduce import reproduce
 from .use import certify, evaluate, predict
 
 HELP = (
@@ -44,6 +45,6 @@ def options(
 
 
 options.__doc__ = HELP
-for command in (fit, predict, evaluate, certify, info, compare, convert):
+for command in (fit, predict, evaluate, certify, info, compare, convert, reproduce):
     app.command()(command)
 app.add_typer(datasets_app, name="datasets")

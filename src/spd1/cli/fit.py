@@ -121,6 +121,11 @@ def check_picture(path: Path, force: bool) -> None:
     if path.suffix.lower() not in PICTURES:
         raise ParameterError(f"{path}: name a picture with the suffix {' or '.join(PICTURES)}")
     check_writable(path, force)
+    need_matplotlib()
+
+
+def need_matplotlib() -> None:
+    """Say which extra draws pictures, before any work starts."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
