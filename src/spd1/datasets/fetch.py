@@ -106,7 +106,8 @@ def find(name: str, folder: str | Path | None = None) -> Path | None:
     True
     """
     known = COLLECTION.get(name)
-    wanted = {name, Path(known.remote).name if known else name}
+    original = Path(known.remote).name if known and known.remote else name
+    wanted = {name, original, bare(original)}
     for place in folders(folder):
         for candidate in sorted(place.iterdir()) if place.is_dir() else []:
             if candidate.is_file() and {candidate.name, bare(candidate.name)} & wanted:

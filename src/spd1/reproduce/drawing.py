@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from ..io.files import replacing
 from .curves import PanelCurves
 from .settings import METHODS
 
-__all__ = ["AXES", "LOOKS", "draw_panels", "new_figure", "save"]
+__all__ = ["AXES", "LOOKS", "draw_panels", "new_figure", "save", "styled", "wrapped"]
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
@@ -70,6 +71,11 @@ def styled(draw: Draw) -> Draw:
     return wrapper  # type: ignore[return-value]
 
 
+def wrapped(title: str) -> str:
+    """A title no wider than its panel."""
+    return textwrap.fill(title, 30)
+
+
 @styled
 def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = True) -> None:
     """One row of panels: P(x) - P* of every method, median and band over the seeds."""
@@ -81,7 +87,7 @@ def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = 
         if axis == "seconds":
             ax.set_xscale("log")
         if titles:
-            ax.set_title(panel.panel.title)
+            ax.set_title(wrapped(panel.panel.title))
         _limits(ax, panel)
     axes[0].set_ylabel("P(x) - P*")
 

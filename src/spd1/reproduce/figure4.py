@@ -16,7 +16,7 @@ from ..io.files import replacing
 from ..problem import Problem
 from ..solve import solve
 from .curves import PanelCurves
-from .drawing import LOOKS, new_figure, save, styled
+from .drawing import LOOKS, new_figure, save, styled, wrapped
 from .settings import METHODS
 
 __all__ = ["CAPTION", "CONTENDERS", "draw", "measure", "write_csv"]
@@ -69,7 +69,7 @@ def _draw_panel(ax: Any, panel: PanelCurves, runs: dict[str, Any]) -> None:
     for method in REFERENCES:
         across, band = panel.band(method, "seconds")
         _line(ax, method, np.maximum(across, SMALL), band[1], METHODS[method])
-    ax.set(xscale="log", yscale="log", xlabel="seconds", title=panel.panel.title)
+    ax.set(xscale="log", yscale="log", xlabel="seconds", title=wrapped(panel.panel.title))
     ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * (panel.start - panel.optimum))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,36 +36,29 @@ class Pool:
         todo = [k for k, result in enumerate(results) if result is None]
         done = len(tasks) - len(todo)
         self.report(label, done, len(tasks))
-        with self._workers(len(todo)) as submit:
-            pending = {submit(str(self.scratch), tasks[k]): k for k in todo}
-            while pending:
-                finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    k = pending.pop(future)
-                    results[k] = future.result()
-                    self.store.put(tasks[k], results[k])
-                    done += 1
-                    self.report(label, done, len(tasks))
+        for k, result in self._finished(tasks, todo):
+            results[k] = result
+            self.store.put(tasks[k], result)
+            done += 1
+            self.report(label, done, len(tasks))
         return results
 
-    @contextmanager
-    def _workers(self, count: int) -> Iterator[Callable[..., Future]]:
-        if self.jobs <= 1 or count <= 1:
-            yield _here
+    def _finished(self, tasks: list[dict[str, Any]], todo: list[int]) -> Iterator[tuple[int, Any]]:
+        """Results as they come, each as soon as it is there."""
+        folder = str(self.scratch)
+        if self.jobs <= 1 or len(todo) <= 1:
+            for k in todo:
+                yield k, run_task(folder, tasks[k])
             return
         context = multiprocessing.get_context("spawn")  # threads of the parent must not be copied
-        with ProcessPoolExecutor(min(self.jobs, count), context, initializer=_quiet) as pool:
+        with ProcessPoolExecutor(min(self.jobs, len(todo)), context, initializer=_quiet) as pool:
             try:
-                yield lambda folder, task: pool.submit(run_task, folder, task)
+                pending = {pool.submit(run_task, folder, tasks[k]): k for k in todo}
+                for future in as_completed(pending):
+                    yield pending[future], future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-
-
-def _here(folder: str, task: dict[str, Any]) -> Future:
-    future: Future = Future()
-    future.set_result(run_task(folder, task))
-    return future
 
 
 def _quiet() -> None:

@@ -49,12 +49,12 @@ class Settings(NamedTuple):
 QUICK = Settings(
     name="quick",
     tries=6,
-    horizons={"d100": 30, "d1000": 20, "d10000": 8, "colon": 30, "gisette": 12, "rcv1": 16},
+    horizons={"d100": 30, "d1000": 20, "d10000": 6, "colon": 30, "gisette": 12, "rcv1": 16},
     tuning={"d100": 30, "d1000": 10, "d10000": 4, "colon": 30, "gisette": 6, "rcv1": 16},
     tuning_seed=0,
     seeds=(1, 2, 3),
     thin=5,
-    seconds=3.0,
+    seconds=1.5,
 )
 FULL = Settings(
     name="full",
