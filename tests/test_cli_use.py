@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,6 +256,12 @@ def test_help_names_every_exit_code_and_every_command(folder):
     for command in ("fit", "predict", "evaluate", "certify", "info", "compare", "convert"):
         assert command in shown
         assert run(command, "--help").exit_code == 0
+
+
+def test_the_docs_name_every_exit_code():
+    page = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    for code, meaning in CODES.items():
+        assert f"| {code} | {meaning} |" in page
 
 
 def test_version(folder):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "add_a_loss.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "add_a_loss.md", ROOT / "docs" / "files.md"]
 
 
 def python_blocks(page):

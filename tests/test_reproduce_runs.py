@@ -167,6 +167,7 @@ def test_two_processes_find_what_one_finds(problem, tmp_path):
         assert one["primal"] == two["primal"]
 
 
+@pytest.mark.slow
 def test_seconds_a_pass_are_positive_and_about_those_of_whole_epochs(problem):
     for label in METHODS_TIMED:
         assert 0 < seconds_a_pass(problem, label) < 1.0

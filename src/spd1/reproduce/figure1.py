@@ -23,11 +23,12 @@ def draw(folder: Path, panels: list[PanelCurves]) -> list[Path]:
 
 
 def draw_curves(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path]:
-    """One row by the paper's passes; a second picture with a row for each axis."""
+    """One row by the paper's passes; a second picture by entries read and by seconds."""
     figure, axes = new_figure(1, len(panels))
     draw_panels(axes[0], panels, "paper_passes")
     paths = save(figure, folder, name, legend_from=axes[0, 0])
-    figure, axes = new_figure(len(AXES), len(panels))
-    for row, axis in zip(axes, AXES, strict=True):
-        draw_panels(row, panels, axis, titles=row is axes[0])
+    others = [axis for axis in AXES if axis != "paper_passes"]
+    figure, axes = new_figure(len(others), len(panels))
+    for place, axis in enumerate(others):
+        draw_panels(axes[place], panels, axis, titles=place == 0)
     return paths + save(figure, folder, f"{name}-axes", legend_from=axes[0, 0])

@@ -67,8 +67,8 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
         page.picture(place / f"{name}.png", caption)
         page.picture(
             place / f"{name}-axes.png",
-            f"The same by the paper's passes, by entries read and by seconds ({outcome.jobs} "
-            "runs at a time).",
+            "The same by entries read and by seconds (processes that ran at a time: "
+            f"{outcome.jobs}).",
         )
         page.table([_steps_row(c) for c in curves], "Steps chosen by the grid.")
     if outcome.runs4:

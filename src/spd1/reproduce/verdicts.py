@@ -119,17 +119,23 @@ def judge(claim: Claim, panel: PanelCurves) -> Verdict:
             end = np.array([float(panel.panel.horizon)])
             distance = math.log10(float(median_at(panel, b, end)[0] / median_at(panel, a, end)[0]))
             true = abs(distance) <= CLOSE
-            shown = f"{METHODS[a]} ends at {10**-distance:.2g} times {METHODS[b]}"
+            shown = f"{METHODS[a]} ends at {_factor(-distance)} times {METHODS[b]}"
         else:
             distance = lead(panel, a, b)
             true = distance > (AHEAD if kind == "ahead" else WELL_AHEAD)
-            shown = f"{METHODS[a]} {kind} of {METHODS[b]}: factor {10**distance:.2g}"
+            shown = f"{METHODS[a]} {kind} of {METHODS[b]}: factor {_factor(distance)}"
         holds.append(true)
         evidence.append(("yes: " if true else "no: ") + shown)
     verdict = "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
     return Verdict(
         claim.key, claim.text, panel.panel.data, verdict, evidence, _remarks(panel, verdict)
     )
+
+
+def _factor(exponent: float) -> str:
+    """A power of ten with two digits and without an exponent, unless it is tiny."""
+    value = 10.0**exponent
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _remarks(panel: PanelCurves, verdict: str) -> list[str]:
@@ -162,7 +168,7 @@ def judge_times(rows: list[dict[str, Any]]) -> Verdict:
         ratio, tiled = row["spd1"] / row["psgd"], row["spd1-vr tiles"] / row["psgd"]
         holds.append(2.0 <= ratio <= 4.0)
         evidence.append(
-            f"{'yes' if holds[-1] else 'no'}: {row['data']}: {ratio:.1f} times one entry a step, "
+            f"{'yes' if holds[-1] else 'no'}: {row['data']}: {ratio:,.0f} times one entry a step, "
             f"{tiled:.2g} times SPD1-VR on tiles"
         )
     verdict = "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
