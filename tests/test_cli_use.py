@@ -268,6 +268,24 @@ def test_version(folder):
     assert run("--version").stdout == f"spd1 {spd1.__version__}\n"
 
 
+def test_errors_of_the_system(folder, monkeypatch):
+    """A full disk is a matter of files; a reader that stops reading is no error of ours."""
+    from spd1.cli import use
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "out.txt")
+
+    monkeypatch.setattr(use, "replacing", full)
+    result = run("predict", "numbers.spd1", "numbers.npz", "-o", "out.txt")
+    assert (result.exit_code, "out.txt: No space left on device" in result.stderr) == (3, True)
+
+    def closed(*_):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(use, "load_model", closed)
+    assert "spd1:" not in run("predict", "numbers.spd1", "numbers.npz").stderr
+
+
 def test_without_an_optional_package_code_5(folder, monkeypatch):
     import sys
 

@@ -125,6 +125,30 @@ def test_stand_ins_run_under_their_own_names_and_originals_first(tmp_path, monke
     assert missing == []
 
 
+@pytest.mark.slow
+def test_uniform_sampling_as_published_gets_its_own_panel_and_verdict(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    lines = [
+        " ".join(
+            [str(1 - 2 * (k % 2)), *(f"{j}:{rng.random():.3f}" for j in (k % 7 + 1, 9 + k % 11))]
+        )
+        for k in range(40)
+    ]
+    (tmp_path / "rcv1-subset.svm").write_text("\n".join(lines))
+    monkeypatch.setitem(
+        COLLECTION, "rcv1-subset", COLLECTION["rcv1-subset"]._replace(rows=40, features=30)
+    )
+    keys = ("rcv1", "rcv1-uniform")
+    settings = SMALL._replace(
+        horizons=dict.fromkeys(keys, 4), tuning=dict.fromkeys(keys, 4), name="uniform", tries=12
+    )
+    outcome = reproduce(["figure2"], out=tmp_path / "o", folder=tmp_path, settings=settings, jobs=1)
+    assert [c.panel.sampling for c in outcome.curves["figure2"]] == ["nonzeros", "uniform"]
+    assert [v.key for v in outcome.verdicts] == ["V6", "V6 (uniform sampling)"]
+    uniform = outcome.curves["figure2"][1].methods["spd1"].curves[0]
+    np.testing.assert_allclose(uniform.paper_passes, np.arange(5.0))
+
+
 def test_made_up_data_has_the_shapes_it_stands_for():
     sources, missing = choose_sources(["colon", "gisette", "rcv1"], SMALL, None, False)
     colon, gisette, rcv1 = sources
@@ -146,6 +170,19 @@ def test_refusals(tmp_path):
 
 def run(*arguments):
     return CliRunner().invoke(app, ["reproduce", *(str(a) for a in arguments)])
+
+
+def test_ctrl_c_says_that_finished_runs_are_kept(tmp_path, monkeypatch):
+    from spd1.reproduce import pool
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(everything, "QUICK", SMALL)
+    monkeypatch.setattr(pool, "run_task", interrupt)
+    result = run("figure1", "--quick", "--out", tmp_path / "out", "--jobs", 1)
+    assert result.exit_code == 130
+    assert "finished runs are kept in" in " ".join(result.stderr.split())
 
 
 def test_command_line(done, monkeypatch):

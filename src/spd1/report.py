@@ -157,8 +157,8 @@ def machine() -> dict[str, str]:
 
     Examples
     --------
-    >>> sorted(machine())[:3]
-    ['cores', 'memory', 'processor']
+    >>> list(machine())[:4]
+    ['processor', 'cores', 'memory', 'system']
     """
     from .io.model import versions
 

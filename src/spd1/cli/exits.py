@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 
 from ..errors import DataError, IncompatibleError, ParameterError
 
-__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "guarded", "notes"]
+__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "fail", "guarded", "notes"]
 
 USAGE, DATA, NOT_REACHED, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
 CODES = {
@@ -43,15 +43,20 @@ def guarded(command: Command) -> Command:
             fail(error, USAGE)
         except (DataError, MemoryError) as error:
             fail(error if str(error) else "out of memory", DATA)
+        except BrokenPipeError:
+            raise  # the reader, such as head, has seen enough: no error of ours
         except (ImportError, ConnectionError) as error:
             fail(error, MISSING)
+        except OSError as error:  # a full disk, for one
+            place = f"{error.filename}: " if error.filename else ""
+            fail(f"{place}{error.strerror or error}", DATA)
         except KeyboardInterrupt:
             fail("interrupted before there was anything to save", INTERRUPTED)
 
     return wrapper  # type: ignore[return-value]
 
 
-def fail(message: Any, code: int) -> None:
+def fail(message: Any, code: int) -> NoReturn:
     """Say what is wrong and leave."""
     console = notes()
     console.print("[bold red]spd1:[/] ", end="", soft_wrap=True)

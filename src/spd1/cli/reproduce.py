@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from .exits import guarded
+from .exits import INTERRUPTED, fail, guarded
 from .fit import need_matplotlib
 from .show import say
 
@@ -56,9 +56,15 @@ def reproduce(
         def report(label: str, done: int, total: int) -> None:
             bar.update(task, description=label, completed=done, total=total)
 
-        outcome = run(
-            wanted, quick=quick, out=out, folder=data, download=download, jobs=jobs, report=report
-        )
+        try:
+            outcome = run(
+                wanted, quick=quick, out=out, folder=data, download=download, jobs=jobs,
+                report=report,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            bar.stop()
+            fail(f"interrupted: finished runs are kept in {out}, the same command goes on",
+                 INTERRUPTED)  # fmt: skip
     for line in outcome.missing:
         say(line)
     if outcome.verdicts:
