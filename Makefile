@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-full lint bench clean
+.PHONY: help demo reproduce test test-full lint bench clean
 
 help:
 	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
+	@echo "make reproduce  the paper's figures and verdicts, quick: minutes (SPD1_DATA: folder of real data)"
 	@echo "make test       all tests but the slow sweeps (minutes)"
 	@echo "make test-full  the slow sweeps too"
 	@echo "make lint       ruff and mypy"
@@ -41,6 +42,9 @@ $(VENV)/lint.stamp: $(BIN)/python pyproject.toml
 demo: $(VENV)/demo.stamp
 	$(BIN)/python examples/demo.py
 
+reproduce: $(VENV)/demo.stamp
+	$(BIN)/spd1 reproduce all --quick --out reproduction
+
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
@@ -61,5 +65,5 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/race.py $(RACE)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "add_a_loss.md", ROOT / "docs" / "linear_model.md"]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *(DOCS / f"{n}.md" for n in ("add_a_loss", "linear_model", "files"))]
 
 
 def python_blocks(page):

@@ -1,4 +1,4 @@
-"""Data sets made on the spot."""
+"""Data made on the spot, as the paper does."""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""The commands by name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .compare import compare
+from .datasets import datasets_app
+from .exits import CODES
+from .fit import fit
+from .info import convert, info
+from .reproduce import reproduce
+from .use import certify, evaluate, predict
+
+HELP = (
+    "Regularized linear models, every answer with a certificate: a proven bound on how far it is "
+    "from the optimum.\n\n"
+    "Start with [bold]spd1 fit train.svm[/]. Data is LIBSVM text, CSV, Parquet, NPZ or NPY.\n\n"
+    "Exit codes: " + "; ".join(f"{code} {text}" for code, text in CODES.items()) + "."
+)
+
+app = typer.Typer(
+    name="spd1", help=HELP, no_args_is_help=True, rich_markup_mode="rich",
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        typer.echo(f"spd1 {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+options.__doc__ = HELP
+for command in (fit, predict, evaluate, certify, info, compare, convert, reproduce):
+    app.command()(command)
+app.add_typer(datasets_app, name="datasets")

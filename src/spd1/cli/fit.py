@@ -1,0 +1,203 @@
+"""spd1 fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..errors import DataError, ParameterError
+from ..io import Data, Model, fit_model, save_model
+from ..io.files import check_writable
+from ..io.model import blank_model
+from ..problem import Problem
+from ..result import Result
+from ..solvers import method_class
+from . import options as o
+from .exits import INTERRUPTED, NOT_REACHED, guarded
+from .show import GapBar, describe_data, print_json, say
+
+EXITS = {"converged": 0, "interrupted": INTERRUPTED}
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Model file; default: the data's name with .spd1"),
+]
+NoSave = Annotated[bool, typer.Option("--no-save", help="Write no model file")]
+Plot = Annotated[Path | None, typer.Option(help="Picture of the gap (png, svg, pdf)")]
+Method = Annotated[str, typer.Option(help="auto, or a method by name: see spd1 compare")]
+Tile = Annotated[
+    str | None, typer.Option(help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step")
+]
+
+
+@guarded
+def fit(
+    train: o.DataFile,
+    output: Output = None,
+    loss: o.Loss = "logistic",
+    l1: o.L1 = 0.0,
+    l2: o.L2 = None,
+    method: Method = "auto",
+    tol: o.Tol = 1e-6,
+    intercept: o.Intercept = False,
+    standardize: o.Standardize = False,
+    loss_parameters: o.LossParameters = None,
+    lower: o.Lower = -o.NO_BOUND,
+    upper: o.Upper = o.NO_BOUND,
+    positive: o.Positive = None,
+    target: o.Target = None,
+    format: o.Format = None,
+    features: o.Features = None,
+    zero_based: o.ZeroBased = None,
+    tile: Tile = None,
+    max_passes: o.MaxPasses = 1000.0,
+    max_seconds: o.MaxSeconds = None,
+    seed: o.Seed = 0,
+    plot: Plot = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    no_save: NoSave = False,
+    force: o.Force = False,
+) -> None:
+    """Train a model and prove how good it is.
+
+    spd1 fit train.svm --loss logistic --l2 1e-3 -o model.spd1
+
+    Ctrl-C stops early and saves the best model found so far.
+    """
+    chosen = o.make_loss(loss, loss_parameters)
+    reg = o.make_regularizer(l1, l2, lower, upper)
+    place = None if no_save else output or Path(stem(train) + ".spd1")
+    check_before_work(method, tol, place, plot, force)
+    data = o.read_file(train, format, target, features, zero_based)
+    loud = not (quiet or json)
+    if loud:
+        say(f"{train}: {describe_data(data)}")
+    with GapBar(tol, shown=loud) as update:
+        model, result = fit_model(
+            data, chosen, reg, intercept=intercept, standardize=standardize, positive=positive,
+            method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
+            tile=read_tile(tile), random_state=seed, callback=update,
+        )  # fmt: skip
+    if place is not None:
+        save_model(place, model)
+    if plot is not None:
+        draw(result, plot)
+    if json:
+        print_json(summary(model, result, place, tol))
+    elif not quiet:
+        report(model, result, place, plot, tol)
+    raise typer.Exit(EXITS.get(result.status, NOT_REACHED))
+
+
+def stem(path: Path) -> str:
+    """The name of a data file without folder and suffixes."""
+    name = path.name
+    for suffix in (".gz", ".bz2", ".xz"):
+        name = name.removesuffix(suffix)
+    return Path(name).stem or "model"
+
+
+def check_before_work(
+    method: str, tol: float, place: Path | None, plot: Path | None, force: bool
+) -> None:
+    """Refuse what can be refused without looking at the data."""
+    if method != "auto":
+        method_class(method)
+    if not 0 < tol < 1:
+        raise ParameterError(f"--tol must be between 0 and 1, got {tol:g}")
+    if place is not None:
+        check_writable(place, force)
+    if plot is not None:
+        check_picture(plot, force)
+
+
+def check_picture(path: Path, force: bool) -> None:
+    """Refuse a picture that can't be written or drawn before any work starts."""
+    if path.suffix.lower() not in PICTURES:
+        raise ParameterError(f"{path}: name a picture with the suffix {' or '.join(PICTURES)}")
+    check_writable(path, force)
+    need_matplotlib()
+
+
+def need_matplotlib() -> None:
+    """Say which extra draws pictures, before any work starts."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'spd1[plot]'") from None
+
+
+def read_tile(text: str | None) -> Any:
+    """None, "auto" or (rows, columns)."""
+    if text is None or text == "auto":
+        return text
+    rows, _, columns = text.lower().partition("x")
+    if not (rows.isdigit() and columns.isdigit()):
+        raise ParameterError(f"--tile {text}: write auto, or ROWSxCOLUMNS such as 4x1000")
+    return int(rows), int(columns)
+
+
+def draw(result: Result, path: Path) -> None:
+    """Write the picture of a run, whole or not at all."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from ..io.files import replacing
+
+    axes = result.plot()
+    with replacing(path) as stream:
+        axes.figure.savefig(stream, format=path.suffix[1:].lower(), dpi=150)
+
+
+def summary(model: Model, result: Result, place: Path | None, tol: float) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "status": result.status,
+        "method": result.method,
+        **model.certificate,
+        "tol": tol,
+        "passes": result.passes,
+        "seconds": result.seconds,
+        "rows": model.training["rows"],
+        "features": model.features,
+        "nonzero_coefficients": int(np.count_nonzero(model.coef)),
+        "intercept": model.offset if model.intercept else None,
+        "classes": model.classes,
+        "model": None if place is None else str(place),
+        "versions": model.training["versions"],
+    }
+
+
+def report(model: Model, result: Result, place: Path | None, plot: Path | None, tol: float) -> None:
+    """The certificate in plain words."""
+    say(f"Method: {result.method}; {result.passes:.0f} passes, {result.seconds:.2f} s")
+    say(str(result.certificate))
+    if result.converged:
+        say(f"Done: the relative gap {result.rel_gap:.1e} is below the {tol:g} asked for.")
+    else:
+        why = {
+            "max_passes": "the limit on passes is reached (--max-passes)",
+            "max_seconds": "the time is up (--max-seconds)",
+            "interrupted": "interrupted; this is the best model found so far",
+            "diverged": "the method diverged; this is the best point it saw",
+        }.get(result.status, result.status)
+        say(f"NOT to the gap asked for: {result.rel_gap:.1e} instead of {tol:g}: {why}.")
+    say(f"{np.count_nonzero(model.coef):,} of {model.features:,} coefficients are not zero.")
+    if place is not None:
+        say(f"Model: {place}")
+    if plot is not None:
+        say(f"Picture: {plot}")
+
+
+def problem_of(data: Data, loss: Any, reg: Any, intercept: bool, standardize: bool,
+               positive: str | None) -> Problem:  # fmt: skip
+    """The problem that fit would solve."""
+    model = blank_model(data, loss, reg, intercept, standardize, positive)
+    if data.b is None:
+        raise DataError("the data has no labels")
+    return model.problem(data.A, data.b)

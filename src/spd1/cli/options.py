@@ -1,0 +1,120 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ParameterError
+from ..io import Data, Model, read_data
+from ..losses import LOSSES, as_loss
+from ..regularizers import ElasticNet
+
+DEFAULT_L2 = 1e-3  # the paper's
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        help="LIBSVM text or CSV (plain, .gz, .bz2, .xz), Parquet, NPZ or NPY", show_default=False
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(help="A file written by spd1 fit", show_default=False)]
+Format = Annotated[
+    str | None,
+    typer.Option(help="libsvm, csv, parquet, npz or npy; default: by the file's suffix"),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Column with the target, by name or number; default: the last one"),
+]
+Features = Annotated[
+    int | None, typer.Option(help="Number of features of LIBSVM text; default: the largest index")
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based", help="Whether LIBSVM indices start at 0; default: look"
+    ),
+]
+Loss = Annotated[str, typer.Option(help=", ".join(name.replace("_", "-") for name in LOSSES))]
+LossParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--loss-param", help="A parameter of the loss, such as delta=1.0; may come several times"
+    ),
+]
+L1 = Annotated[float, typer.Option(help="Weight of the sum of absolute values", min=0.0)]
+L2 = Annotated[
+    float | None,
+    typer.Option(
+        help=f"Weight of half the sum of squares; default: {DEFAULT_L2:g}, or 0 with --l1",
+        show_default=False,
+    ),
+]
+Lower = Annotated[float, typer.Option(help="Lower bound of every coefficient")]
+Upper = Annotated[float, typer.Option(help="Upper bound of every coefficient")]
+Intercept = Annotated[bool, typer.Option("--intercept", help="Fit a constant without penalty")]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize",
+        help="Divide features by their standard deviation; dense data is centered too",
+    ),
+]
+Positive = Annotated[
+    str | None, typer.Option(help="The label to tell from all others; default: the larger of two")
+]
+Tol = Annotated[float, typer.Option(help="Relative duality gap to prove")]
+MaxPasses = Annotated[float, typer.Option(help="Stop after so many passes over the data")]
+MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
+Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no report")]
+
+
+def read_file(
+    path: Path, format: str | None, target: str | None, features: int | None, zero: bool | None
+) -> Data:
+    """Read a data file as the options say."""
+    based: bool | str = "auto" if zero is None else zero
+    return read_data(path, format=format, target=target, n_features=features, zero_based=based)
+
+
+def read_for(model: Model, path: Path, format: str | None, zero: bool | None) -> Data:
+    """Read a data file for a model: its number of features, its columns by name."""
+    based: bool | str = "auto" if zero is None else zero
+    return read_data(
+        path, format=format, target=model.target, n_features=model.features, zero_based=based,
+        features=model.names,
+    )  # fmt: skip
+
+
+def make_loss(name: str, parameters: list[str] | None) -> Any:
+    """The loss of --loss and --loss-param."""
+    loss = as_loss(name)
+    values = {}
+    for text in parameters or []:
+        key, _, value = text.partition("=")
+        own = [field for field in loss._fields if field != "unit"]
+        if key not in own:
+            takes = f"takes {', '.join(own)}" if own else "takes no parameters"
+            raise ParameterError(f"--loss-param {text}: {type(loss).__name__} {takes}")
+        try:
+            values[key] = float(value)
+        except ValueError:
+            raise ParameterError(f"--loss-param {text}: write {key}=NUMBER") from None
+    return as_loss(loss._replace(**values)) if values else loss
+
+
+def make_regularizer(l1: float, l2: float | None, lower: float, upper: float) -> ElasticNet:
+    """The regularizer of --l1, --l2, --lower and --upper."""
+    if l2 is None:
+        l2 = 0.0 if l1 > 0 else DEFAULT_L2
+    return ElasticNet(l1=l1, l2=l2, lower=lower, upper=upper)
+
+
+NO_BOUND = math.inf

@@ -1,0 +1,92 @@
+"""What commands print: plain words for people, JSON for scripts, a bar while they wait."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..io import Data
+from ..io.model import label_text
+from ..result import Progress as Row
+
+__all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say"]
+
+
+def say(text: str, **options: Any) -> None:
+    """Print a line to standard output, without markup, without wrapping."""
+    Console(highlight=False, soft_wrap=True).print(text, markup=False, **options)
+
+
+def plain_json(value: Any) -> Any:
+    """What JSON can hold: arrays as lists, numbers that are not finite as null."""
+    if isinstance(value, dict):
+        return {str(k): plain_json(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_json(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain_json(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object on standard output."""
+    print(json.dumps(plain_json(value), indent=2, allow_nan=False))
+
+
+def describe_data(data: Data) -> str:
+    """Shape, density and labels in one sentence."""
+    n, d = data.A.shape
+    stored = int(data.A.nnz) if sp.issparse(data.A) else n * d
+    text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({stored / (n * d):.3g} full)"
+    if data.b is None:
+        return text + ", no labels"
+    values, counts = np.unique(data.b, return_counts=True)
+    if len(values) <= 4:
+        pairs = zip(values.tolist(), counts, strict=True)
+        return text + ", labels " + " and ".join(f"{label_text(v)} ({c:,})" for v, c in pairs)
+    if values.dtype.kind in "fiub":
+        return text + f", targets from {values.min():g} to {values.max():g}"
+    return text + f", {len(values)} different labels"
+
+
+class GapBar:
+    """A live bar on standard error: how much of the way, on a log scale, the gap has come."""
+
+    def __init__(self, tol: float, shown: bool) -> None:
+        self.tol, self.first = tol, 0.0
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not shown,
+        )
+        self.task = self.bar.add_task("solving", total=1.0, state="")
+
+    def __enter__(self) -> Callable[[Row], bool]:
+        self.bar.start()
+        return self.update
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def update(self, row: Row) -> bool:
+        """Show a row of the trace; never asks the run to stop."""
+        gap = row.rel_gap
+        if math.isfinite(gap) and gap > 0:
+            self.first = self.first or max(gap, 10.0 * self.tol)
+            share = math.log(self.first / gap) / math.log(self.first / self.tol)
+            state = f"gap {gap:.1e}, goal {self.tol:.0e}, pass {row.passes:.0f}"
+            self.bar.update(self.task, completed=min(max(share, 0.0), 1.0), state=state)
+        return False

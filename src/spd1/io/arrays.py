@@ -1,0 +1,184 @@
+"""NPZ and NPY files. Uncompressed members are mapped into memory instead of read.
+
+Members of the NPZ files written here start at multiples of 64 bytes, so that kernels can use
+them where they lie on disk: data larger than memory is converted once and then mapped.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.lib import format as npy
+
+from ..errors import DataError
+from .files import Data, reading, replacing
+
+__all__ = ["read_npy", "read_npz", "write_npy", "write_npz"]
+
+ALIGN = 64
+PADDING_ID = 0x5D1  # tag of the extra field that only fills space
+LOCAL_HEADER = 30  # bytes before the name in a zip member
+ZIP64_EXTRA = 20  # bytes that force_zip64 adds to the extra field
+MATRIX_NAMES, LABEL_NAMES = ("A", "X", "data", "arr_0"), ("b", "y", "labels", "target", "arr_1")
+WORTH_MAPPING = 2**16  # bytes
+SPARSE_NAMES = ("data", "indices", "indptr", "shape")
+
+
+def read_npz(path: str | Path) -> Data:
+    """Read A and b from an NPZ file: dense (A or X, b or y) or CSR/CSC as SciPy writes it.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.npz")
+    >>> write_npz(path, np.eye(2), [1.0, -1.0])
+    >>> read_npz(path).A.tolist(), read_npz(path).b.tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
+    """
+    with reading(path):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                arrays = {
+                    info.filename[: -len(".npy")]: _member(path, archive, info)
+                    for info in archive.infolist()
+                    if info.filename.endswith(".npy")
+                }
+        except (zipfile.BadZipFile, NotImplementedError) as error:
+            raise DataError(f"{path} is not an NPZ file ({error})") from None
+    if all(name in arrays for name in SPARSE_NAMES):
+        A: Any = _sparse(path, arrays)
+    else:
+        A = _first(arrays, MATRIX_NAMES)
+        if A is None:
+            raise DataError(f"{path} has no array called {' or '.join(MATRIX_NAMES[:2])}; it has "
+                            f"{', '.join(arrays) or 'none'}")  # fmt: skip
+        if A.ndim != 2:
+            raise DataError(f"{path}: A has {A.ndim} dimensions, not 2")
+    b = _first(arrays, LABEL_NAMES)
+    if b is not None and b.shape != (A.shape[0],):
+        raise DataError(f"{path}: b has shape {b.shape}, A has {A.shape[0]} rows")
+    return Data(A, b)
+
+
+def write_npz(path: str | Path, A: Any, b: Any = None) -> None:
+    """Write A, dense or sparse, and b; SciPy's ``load_npz`` reads the sparse ones too."""
+    if sp.issparse(A):
+        A = A if A.format in ("csr", "csc") else A.tocsr()
+        arrays = {"data": A.data, "indices": A.indices, "indptr": A.indptr,
+                  "shape": np.array(A.shape), "format": np.array(A.format.encode())}  # fmt: skip
+    else:
+        arrays = {"A": np.asarray(A)}
+    if b is not None:
+        arrays["b"] = np.asarray(b)
+    with replacing(path) as stream:
+        write_members(stream, {name: (array, None) for name, array in arrays.items()})
+
+
+def read_npy(path: str | Path) -> np.ndarray:
+    """Map a two-dimensional array of numbers.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.npy")
+    >>> write_npy(path, np.eye(2))
+    >>> read_npy(path).shape
+    (2, 2)
+    """
+    with reading(path):
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise DataError(f"{path} is not an NPY file of numbers ({error})") from None
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        raise DataError(f"{path} does not hold a two-dimensional array")
+    return array
+
+
+def write_npy(path: str | Path, A: np.ndarray) -> None:
+    """Write one array, whole or not at all."""
+    with replacing(path) as stream:
+        np.save(stream, A, allow_pickle=False)
+
+
+Chunks = Iterable[np.ndarray]
+
+
+def write_members(
+    stream: IO[bytes], arrays: Mapping[str, tuple[np.ndarray, Chunks | None]]
+) -> None:
+    """Write aligned, uncompressed NPY members.
+
+    Each is an array, or an array of length and type alone with the chunks that make it up.
+    """
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, (array, chunks) in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            before = stream.tell() + LOCAL_HEADER + len(info.filename) + ZIP64_EXTRA + 4
+            info.extra = struct.pack("<HH", PADDING_ID, -before % ALIGN) + bytes(-before % ALIGN)
+            with archive.open(info, "w", force_zip64=True) as member:
+                if chunks is None:
+                    npy.write_array(member, array, allow_pickle=False)
+                    continue
+                npy.write_array_header_1_0(member, npy.header_data_from_array_1_0(array))
+                for chunk in chunks:
+                    member.write(np.ascontiguousarray(chunk, dtype=array.dtype).data)
+
+
+def _member(path: str | Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    """Map a member that lies uncompressed and aligned; read any other."""
+    try:
+        with archive.open(info) as member:
+            version = npy.read_magic(member)
+            read_header = (
+                npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            )
+            shape, fortran, dtype = read_header(member)
+            header = member.tell()
+            if dtype.hasobject:
+                raise DataError(f"{path}: {info.filename} holds Python objects: numbers only")
+            size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            if header + size != info.file_size:
+                raise DataError(f"{path}: {info.filename} is not as long as its header says")
+            start = _data_start(path, info) + header
+            order: Any = "F" if fortran else "C"
+            in_place = info.compress_type == zipfile.ZIP_STORED and start % dtype.alignment == 0
+            if in_place and size >= WORTH_MAPPING:
+                return np.memmap(path, dtype, "r", start, shape, order)
+            return np.frombuffer(member.read(size), dtype).reshape(shape, order=order)
+    except (ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: {info.filename} is damaged ({error})") from None
+
+
+def _data_start(path: str | Path, info: zipfile.ZipInfo) -> int:
+    """Where a member's bytes begin: after its local header, name and extra field."""
+    with open(path, "rb") as stream:
+        stream.seek(info.header_offset)
+        header = stream.read(LOCAL_HEADER)
+    name_length, extra_length = struct.unpack("<HH", header[26:30])
+    return int(info.header_offset + LOCAL_HEADER + name_length + extra_length)
+
+
+def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray | None:
+    return next((arrays[name] for name in names if name in arrays), None)
+
+
+def _sparse(path: str | Path, arrays: dict[str, np.ndarray]) -> Any:
+    kind = arrays.get("format", np.array(b"csr")).item()
+    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    if kind not in ("csr", "csc"):
+        raise DataError(f"{path} holds a sparse matrix in {kind} form: use CSR or CSC")
+    build = sp.csr_array if kind == "csr" else sp.csc_array
+    shape = tuple(int(v) for v in np.ravel(arrays["shape"]))
+    try:
+        return build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path} holds a broken sparse matrix ({error})") from None

@@ -1,0 +1,19 @@
+"""Figure 3: squared hinge loss on the data of figure 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .curves import PanelCurves
+from .figure1 import draw_curves
+from .figure2 import PANELS
+
+__all__ = ["CAPTION", "LOSS", "PANELS", "draw"]
+
+LOSS = "squared_hinge"
+CAPTION = "Figure 3. Squared hinge SVM on the data of Figure 2. Median and range of three seeds."
+
+
+def draw(folder: Path, panels: list[PanelCurves]) -> list[Path]:
+    """The paper's picture, and the same by entries read and by seconds."""
+    return draw_curves(folder, "figure3", panels)

@@ -1,0 +1,93 @@
+"""Figure 4, our own: the problems of figures 1 and 2 by ``auto`` and by tiles, in seconds.
+
+Each run is alone on the machine. SVRG and SPD1-VR with their tuned steps are drawn beside them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..io.files import replacing
+from ..problem import Problem
+from ..solve import solve
+from .curves import PanelCurves
+from .drawing import LOOKS, new_figure, save, styled, wrapped
+from .settings import METHODS
+
+__all__ = ["CAPTION", "CONTENDERS", "draw", "measure", "write_csv"]
+
+CONTENDERS = {  # name -> method, tile
+    "auto": ("auto", None),
+    "rows": ("rows", None),
+    "spd1-vr tiles": ("spd1-vr", "auto"),
+    "spd1 tiles": ("spd1", "auto"),
+}
+REFERENCES = ("svrg", "spd1-vr")
+CAPTION = (
+    "Figure 4. The problems of Figures 1 and 2 by seconds of computing: auto and the tiled methods "
+    "with automatic steps, one run at a time; SVRG and one-entry SPD1-VR with their tuned steps."
+)
+SMALL = 1e-4  # seconds: where the axis begins
+
+
+def measure(problem: Problem, name: str, seconds: float) -> dict[str, list[float]]:
+    """Seconds and objective along a run with automatic steps; what was compiled is not counted."""
+    method, tile = CONTENDERS[name]
+    limits: dict[str, Any] = {"tol": 1e-10, "max_passes": 1e6, "tile": tile}
+    solve(problem, method, max_seconds=0.01, **limits)  # compile, touch the data
+    trace = solve(problem, method, max_seconds=seconds, **limits).trace
+    best = np.minimum.accumulate(trace.primal)
+    return {"seconds": trace.seconds.tolist(), "primal": best.tolist()}
+
+
+def draw(folder: Path, panels: list[PanelCurves], runs: dict[str, dict[str, Any]]) -> list[Path]:
+    """One panel a problem; ``runs`` holds for each what ``measure`` returned by name."""
+    columns = min(3, len(panels))
+    figure, axes = new_figure(-(-len(panels) // columns), columns)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
+    for ax, panel in zip(axes.flat, panels, strict=False):
+        _draw_panel(ax, panel, runs[panel.panel.key])
+    for row in axes:
+        row[0].set_ylabel("P(x) - P*")
+    return save(figure, folder, "figure4", legend_from=axes[0, 0])
+
+
+@styled
+def _draw_panel(ax: Any, panel: PanelCurves, runs: dict[str, Any]) -> None:
+    lowest = []
+    for name in CONTENDERS:
+        seconds = np.array(runs[name]["seconds"])
+        left = np.maximum(np.array(runs[name]["primal"]) - panel.optimum, panel.floor)
+        lowest.append(float(left.min()))
+        _line(ax, name, np.maximum(seconds, SMALL), left, name)
+    for method in REFERENCES:
+        across, band = panel.band(method, "seconds")
+        _line(ax, method, np.maximum(across, SMALL), band[1], METHODS[method])
+    ax.set(xscale="log", yscale="log", xlabel="seconds", title=wrapped(panel.panel.title))
+    ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * (panel.start - panel.optimum))
+
+
+def _line(ax: Any, look: str, across: np.ndarray, heights: np.ndarray, label: str) -> None:
+    color, marker, line = LOOKS[look]
+    ax.plot(across, heights, color=color, marker=marker, linestyle=line, label=label,
+            markevery=max(1, len(across) // 6))  # fmt: skip
+
+
+def write_csv(path: Path, panel: PanelCurves, runs: dict[str, Any]) -> None:
+    """Every curve of a panel, a row a point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["data", "loss", "l2", "method", "seconds", "primal", "suboptimality"])
+    p = panel.panel
+    for name, run in runs.items():
+        for seconds, primal in zip(run["seconds"], run["primal"], strict=True):
+            numbers = [repr(float(v)) for v in (seconds, primal, primal - panel.optimum)]
+            writer.writerow([p.data, p.loss, p.l2, name, *numbers])
+    with replacing(path) as stream:
+        stream.write(text.getvalue().encode())
