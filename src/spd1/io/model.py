@@ -124,7 +124,8 @@ class Model:
     def certify(self, A: Any, b: np.ndarray) -> Certificate:
         """How far from optimal the model is on this data, proven."""
         problem = self.problem(A, b)
-        return certify(self.x, problem, self.y if len(self.y) == problem.n else None)
+        found: Certificate = certify(self.x, problem, self.y if len(self.y) == problem.n else None)
+        return found
 
 
 def fit_model(

@@ -72,7 +72,7 @@ def run_method(
     worker = method_class(method)(problem, sampling if entries else "auto", key_of(seed))
     base = {name: value for name, value in steps.items() if name != "decay"}
     worker.steps = dict(base)
-    x, y = starting_point(problem, None, None)
+    x, y, _ = starting_point(problem, None, None)
     worker.begin(x, y)
     start = problem.primal(x)
     rows = [(0.0, 0.0, 0.0, start)]
