@@ -175,23 +175,23 @@ def test_tied_row_steps_never_lower_the_dual(layout, reg, rng):
     """Each is an exact step, or a shorter one where l2 differs; G follows y, x is tied to G."""
     A, p, y = row_data(rng, layout, reg)
     case = oracle.Case(A, p.b, p.c, p.loss, reg)
-    table = np.zeros((4, 4))
-    table[:, GRADIENT] = A.T @ (p.c * y)
+    G, x = A.T @ (p.c * y), np.empty(4)
     geometry = Geometry(p.row_norms_squared / p.mu, p.c)
+    scale = -1.0 / p.mu if reg.plain else 0.0
     value = first = oracle.dual(case, y)
     for i in [*range(6)] * 5:
-        state, row = RowTileState(y, table), np.array([i])
-        tied_row_steps(p.by_rows, p.b, geometry, state, p.loss, p.net, reg.plain, row)
+        row = np.array([i])
+        tied_row_steps(p.by_rows, p.b, geometry, y, G, p.loss, p.net, scale, row)
         new = oracle.dual(case, y)
         assert new >= value - 1e-13
         value = new
     assert value > first + 1e-3
-    np.testing.assert_allclose(table[:, GRADIENT], A.T @ (p.c * y), rtol=1e-12, atol=1e-13)
-    tie(table, p.net)
+    np.testing.assert_allclose(G, A.T @ (p.c * y), rtol=1e-12, atol=1e-13)
+    tie(G, p.net, x)
     l1, l2, lower, upper = oracle.net(reg, 4)
     v = -A.T @ (p.c * y)
     soft = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
-    np.testing.assert_allclose(table[:, X], np.clip(soft / l2, lower, upper), rtol=1e-11)
+    np.testing.assert_allclose(x, np.clip(soft / l2, lower, upper), rtol=1e-11)
 
 
 def test_an_exact_tied_step_maximises_the_dual_in_its_row(rng):
@@ -199,11 +199,9 @@ def test_an_exact_tied_step_maximises_the_dual_in_its_row(rng):
     reg = L2(0.3)
     A, p, y = row_data(rng, "dense_c", reg)
     case = oracle.Case(A, p.b, p.c, p.loss, reg)
-    table = np.zeros((4, 4))
-    table[:, GRADIENT] = A.T @ (p.c * y)
+    G, row = A.T @ (p.c * y), np.array([3])
     geometry = Geometry(p.row_norms_squared / p.mu, p.c)
-    state = RowTileState(y, table)
-    tied_row_steps(as_matrix(A), p.b, geometry, state, p.loss, p.net, True, np.array([3]))
+    tied_row_steps(as_matrix(A), p.b, geometry, y, G, p.loss, p.net, -1.0 / p.mu, row)
     others = np.repeat(y[None], 41, axis=0)
     others[:, 3] = -p.b[3] * np.linspace(0.0, 1.0, 41)
     assert max(oracle.dual(case, other) for other in others) <= oracle.dual(case, y) + 1e-14
