@@ -18,6 +18,7 @@ from ..jit import compiled, kernel
 __all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part"]
 
 LEAST_BEND = 1e-3  # share of the largest curvature that stands in for none
+FAINT_BEND = 1e-9  # the same for losses that are curved everywhere
 
 
 class SmoothPart:
@@ -43,7 +44,7 @@ class LossPart(NamedTuple):
     loss: Any
     b: np.ndarray
     c: np.ndarray
-    least: float  # stands in for no curvature, so that Newton's models are bounded below
+    least: float  # stands in for less curvature: Newton's models must not lead too far away
     steepest: float  # 1/gamma
 
     def value(self, m, k):
@@ -55,13 +56,15 @@ class LossPart(NamedTuple):
 
     def bend(self, m, k):
         bend = self.loss.curvature(m, self.b[k])
-        return self.c[k] * (bend if bend > 0.0 else self.least * self.steepest)
+        return self.c[k] * max(bend, self.least * self.steepest)
 
 
 def loss_part(problem: Any) -> LossPart:
     """The smooth part of a problem's primal."""
     steepest = 1.0 / problem.gamma if problem.gamma > 0 else 0.0
-    return LossPart(problem.loss, problem.b, problem.c, LEAST_BEND, steepest)
+    flat = getattr(problem.loss, "conjugate_net", None) is not None  # somewhere it has no curvature
+    least = LEAST_BEND if flat else FAINT_BEND
+    return LossPart(problem.loss, problem.b, problem.c, least, steepest)
 
 
 @compiled(SmoothPart)

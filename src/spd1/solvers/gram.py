@@ -17,6 +17,7 @@ from ..jit import helper, kernel
 from ..matrix import Dense
 from .costs import DENSE_SWEEP, FLOP, PAIR, SPARSE_SWEEP
 from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
+from .working_set import curvatures
 
 __all__ = ["GramOfLines", "minimise_on_gram"]
 
@@ -207,6 +208,16 @@ class GramOfLines:
         """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
         if self.keep and chosen is self.known:
             return self.G
+        G = self._made(B, ids, chosen, bend)
+        if self.stride_for(len(ids), len(bend)) > 1:
+            # A rare line may have no entry in the sample: no model without its own curvature.
+            exact = np.empty(len(ids))
+            curvatures(B, ids, bend, exact)
+            diagonal = np.einsum("ii->i", G)
+            np.maximum(diagonal, exact, out=diagonal)
+        return G
+
+    def _made(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         if not isinstance(B, Dense):
             self.G = self._sparse(B, ids, chosen, bend)
         elif not self.keep:

@@ -50,6 +50,7 @@ SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
 CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
 ARMIJO = 1e-2
+SHORTEST = 1e-10  # of a step
 
 
 class Newton(Method):
@@ -88,6 +89,7 @@ class Newton(Method):
         self.promised = math.inf
         self.sharp = SHARP
         self.begun = False
+        self.stale = False
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.gap = math.inf
         self.eps = 0.0
@@ -108,7 +110,7 @@ class Newton(Method):
             self.face = PrimalFace(self.problem)  # the Gram matrix was not accurate enough
             self.maintains = self.face.maintains
             self.curvature[:] = math.nan
-        self.begun = True
+        self.begun, self.stale = True, False
         self.face.start(x, y, v)
         self.pair = self.face.pair()
         self._set_goal()
@@ -130,7 +132,11 @@ class Newton(Method):
         self.gap = min(gap, self.gap)
 
     def evaluated(self) -> Pair:
-        """The pair that the last epoch has evaluated."""
+        """The pair that the last epoch has evaluated, or was about to."""
+        if self.stale:
+            self.stale = False
+            self.face.gradient = self.face.gradient_of(self.face.slope)
+            self.pair = self.face.pair()
         return self.pair
 
     def epoch(self) -> Iterator[None]:
@@ -154,6 +160,9 @@ class Newton(Method):
             if self.gram is not None:
                 self.gram.doubt(gain / last)
             last = gain
+            self.stale = True  # until the look: the run may end here
+            yield
+        self.stale = False
         face.gradient = face.gradient_of(face.slope)
         self.pair = face.pair()
         self._set_goal()
@@ -386,9 +395,10 @@ class Newton(Method):
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""
         part = self.face.part
-        least = 10.0 * part.least if t < 0.5 else 0.2 * part.least
+        least = (10.0 if t > 1e-3 else 1e3) * part.least if t < 0.5 else 0.2 * part.least
         self.face.part = part._replace(least=min(max(least, FAINTEST_BEND), 1.0))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def search(self, chosen: Any, table: Any, old: Any, step: Any, move: Any) -> float:
         face = self.face
         linear, l1, l2 = table[:, 0], table[:, 1], table[:, 2]
@@ -399,15 +409,18 @@ class Newton(Method):
         before = separable(old)
         total = face.value + before
         promised = float(face.slope @ move) + separable(old + step) - before
-        t = 1.0
-        while True:
+        t = 1.0 if math.isfinite(promised) else 0.0
+        while t > SHORTEST:
             z, m = old + t * step, face.m + t * move
             value = fill_terms(face.part, m, face.slope, face.bend)
             now = value + separable(z)
-            if now <= total + ARMIJO * t * promised + 1e-15 * abs(total) or t < 1e-10:
+            if now <= total + ARMIJO * t * promised + 1e-15 * abs(total):
                 break
             t *= 0.5
         self.trust(t)
+        if t <= SHORTEST:  # a model that promised what is not there: stay
+            fill_terms(face.part, face.m, face.slope, face.bend)
+            return math.inf if self.face.part.least < 1.0 else 0.0  # and try a stiffer one
         face.z[chosen], face.m, face.value = z, m, value
         return float(total - now)
 
