@@ -89,6 +89,7 @@ class Newton(Method):
         self.promised = math.inf
         self.sharp = SHARP
         self.begun = False
+        self.settled = False
         self.stale = False
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.gap = math.inf
@@ -114,11 +115,13 @@ class Newton(Method):
         self.face.start(x, y, v)
         self.pair = self.face.pair()
         self._set_goal()
+        self.settled = False
 
     def _set_goal(self) -> None:
         """How far the next epoch solves its model."""
         gap = self.pair.gap
         grown = len(self.chosen) > 1.1 * self.set_size
+        self.settled = not grown
         self.set_size = len(self.chosen)
         if gap > FAST * self.last_gap and not grown:
             self.sharp = max(0.03 * self.sharp, SHARPEST)
@@ -313,7 +316,9 @@ class Newton(Method):
             G = self.gram.of(B, ids, chosen, face.bend)
             g = np.empty(len(ids))
             line_dots(B, ids, slope, g)
-            goal = self.sharp * self.eps * min(1.0, (len(ids) / LARGE_GRAM) ** 2)
+            goal = self.sharp * self.eps
+            if self.settled or 2 * len(ids) > len(face.z):
+                goal *= min(1.0, (len(ids) / LARGE_GRAM) ** 2)
             self.spent = minimise_on_gram(G, table, z, g, goal, self.spent)
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
