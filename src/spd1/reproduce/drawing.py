@@ -52,7 +52,7 @@ def new_figure(rows: int, columns: int) -> tuple[Any, Any]:
     from matplotlib import pyplot
 
     with pyplot.rc_context(STYLE):
-        return pyplot.subplots(
+        figure, axes = pyplot.subplots(
             rows, columns, figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.35),
             layout="constrained", squeeze=False,
         )  # fmt: skip
@@ -62,7 +62,8 @@ def styled(draw: Draw) -> Draw:
     """Draw with the style of this module."""
 
     @functools.wraps(draw)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def w        return figure, axes
+rapper(*args: Any, **kwargs: Any) -> Any:
         from matplotlib import pyplot
 
         with pyplot.rc_context(STYLE):
