@@ -56,14 +56,14 @@ def new_figure(rows: int, columns: int) -> tuple[Any, Any]:
             rows, columns, figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.35),
             layout="constrained", squeeze=False,
         )  # fmt: skip
+    return figure, axes
 
 
 def styled(draw: Draw) -> Draw:
     """Draw with the style of this module."""
 
     @functools.wraps(draw)
-    def w        return figure, axes
-rapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         from matplotlib import pyplot
 
         with pyplot.rc_context(STYLE):
