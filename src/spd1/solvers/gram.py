@@ -152,7 +152,7 @@ class GramOfLines:
         self.sample = float(SAMPLE)
         self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
-        self.place = np.full(coordinates, -1)  # of a known coordinate in G
+        self.place = np.full(coordinates, -1, dtype=np.int32)  # of a known coordinate in G
         self.G = np.zeros((0, 0))
 
     def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int) -> bool:
@@ -174,12 +174,19 @@ class GramOfLines:
         if self.keep:
             cost *= float(np.mean(self.place[chosen] < 0))
         self.cost = cost
+        if not self.possible:
+            self.forget()
         if not self.possible or not self.keep:
             return self.possible and cost < SAVED_SWEEPS * self.sweep
         grows, self.last = k > GROWS * self.last, k
         if grows and cost > 1e-3:
             return False  # most of its lines may be gone when the set has settled
         return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
+
+    def forget(self) -> None:
+        """Give the memory back."""
+        self.place[self.known] = -1
+        self.known, self.G, self.turned = np.zeros(0, dtype=np.int64), np.zeros((0, 0)), None
 
     def most(self, B: Any) -> int:
         """Lines that G may have: beside sparse data it must stay small."""

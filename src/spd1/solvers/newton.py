@@ -36,7 +36,7 @@ SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
-COPIED = 0.3  # of the entries of sparse data, that working sets may copy for what is still zero
+COPIED = 0.28  # of the entries of sparse data, that working sets may copy for what is still zero
 ROUNDS = 40
 STEPS = 6  # of Newton's without a look, where nothing has a kink
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
@@ -94,8 +94,8 @@ class Newton(Method):
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.gap = math.inf
         self.eps = 0.0
-        self.order = np.arange(p.n)
-        self.position = np.full(len(self.face.full), -1)
+        self.order = np.arange(0 if isinstance(self.face, PrimalFace) else p.n)
+        self.position = np.full(len(self.face.full), -1, dtype=np.int32)
         self.copies: Any = None
         self.inner = INNER
         self.curvature = np.full(len(self.face.full), math.nan)
@@ -261,7 +261,7 @@ class Newton(Method):
         able = able[np.argsort(-force[able], kind="stable")]
         fits = int(np.count_nonzero(np.cumsum(stored[able]) <= COPIED * self.problem.A.stored))
         free = int(np.count_nonzero(np.isinf(force[able])))
-        return able[: max(fits, free + max(SMALLEST_SET, free // 5))]
+        return able[: max(fits, free + max(SMALLEST_SET, free // 10))]
 
     def joined(self, able: np.ndarray) -> np.ndarray:
         """Add to the last working set, whose copies and products are at hand, or start a new one.

@@ -219,7 +219,7 @@ def _read_only(values: np.ndarray) -> np.ndarray:
 def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
     lines: int = A.line_count()
     count = len(chosen)
-    position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int64)
+    position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int32)
     position[chosen] = np.arange(count)
     starts = np.zeros(count + 1, dtype=np.int64)
     count_lines(A, position, starts)
