@@ -70,9 +70,6 @@ class Face:
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def table(self, chosen: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
     def pair(self) -> Pair:
         raise NotImplementedError
 
@@ -215,7 +212,7 @@ class GramFace(DualFace):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.data = Dense(root_of(row_gram(problem), np.zeros(problem.n))[0])
+        self.data = Dense(root_of(row_gram(problem)))
         self.part = ConjugatePart(SharedNet(0.0, 1.0, -math.inf, math.inf), LEAST_BEND)
         self.across = False
 

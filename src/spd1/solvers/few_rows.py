@@ -67,19 +67,17 @@ def column_gram(problem: Problem) -> np.ndarray:
     return out + np.tril(out, -1).T
 
 
-def root_of(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L with L L' = G, and the q with L q = h; G may be singular, h lies in its range."""
+def root_of(G: np.ndarray) -> np.ndarray:
+    """L with L L' = G, which may be singular."""
     try:
         L = np.linalg.cholesky(G)
         if float(np.min(np.diagonal(L))) > 1e-6 * float(np.max(np.diagonal(L))):
-            return L, np.linalg.solve(L, h)
+            return L
     except np.linalg.LinAlgError:
         pass
     values, vectors = np.linalg.eigh(G)
     root = np.sqrt(np.where(values > 1e-14 * values[-1], values, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(root > 0.0, (vectors.T @ h) / root, 0.0)
-    return np.ascontiguousarray(vectors * root), q
+    return np.ascontiguousarray(vectors * root)
 
 
 @kernel

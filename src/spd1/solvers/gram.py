@@ -138,6 +138,22 @@ def minimise_on_gram(
     return spent
 
 
+class Sample:
+    """How many positions tell a curvature well enough: few at first, more when steps slow down."""
+
+    def __init__(self) -> None:
+        self.positions_a_line = float(SAMPLE)
+
+    def stride(self, lines: int, width: int) -> int:
+        """Every so many positions are looked at."""
+        return max(1, int(width / (self.positions_a_line * lines)))
+
+    def doubt(self, rate: float) -> None:
+        """Look at more of them if a step gains no less than its predecessor."""
+        if rate > SLOW_STEPS:
+            self.positions_a_line *= 4.0
+
+
 class GramOfLines:
     """G of the working set; entries are kept for as long as the curvature stays the same."""
 
@@ -149,7 +165,7 @@ class GramOfLines:
         self.sweep = 0.0  # seconds of one sweep
         self.possible = False
         self.cost = 0.0  # seconds of G for the last working set
-        self.sample = float(SAMPLE)
+        self.sample = Sample()
         self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
         self.place = np.full(coordinates, -1, dtype=np.int32)  # of a known coordinate in G
@@ -197,12 +213,7 @@ class GramOfLines:
 
     def stride_for(self, k: int, width: int) -> int:
         """Every so many positions are looked at where the model holds for one step only."""
-        return 1 if self.keep else max(1, int(width / (self.sample * k)))
-
-    def doubt(self, rate: float) -> None:
-        """Look at more positions if steps gain no less than their predecessors."""
-        if rate > SLOW_STEPS:
-            self.sample *= 4.0
+        return 1 if self.keep else self.sample.stride(k, width)
 
     def _turned(self, chosen: np.ndarray) -> bool:
         return self.turned is not None and self.turned[0] is chosen

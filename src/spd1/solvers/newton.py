@@ -161,7 +161,7 @@ class Newton(Method):
             if face.quadratic or gain <= self.eps:
                 break
             if self.gram is not None:
-                self.gram.doubt(gain / last)
+                self.gram.sample.doubt(gain / last)
             last = gain
             self.stale = True  # until the look: the run may end here
             yield
@@ -203,7 +203,7 @@ class Newton(Method):
             self.entries_read += 2 * self.problem.A.stored
             rate = promised / self.promised
             self.promised = max(promised, 1e-300)
-            direction.doubt(rate)
+            direction.sample.doubt(rate)
             error = promised * min(rate, 1.0 if direction.coarse else promised)
             if error <= 0.1 * self.tol or rate > 1.0:
                 break

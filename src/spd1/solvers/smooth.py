@@ -19,7 +19,7 @@ from ..products import adjoint, margins
 from .composite import curved_lines
 from .costs import FLOP, PAIR
 from .few_rows import add_outer_products
-from .gram import SAMPLE, SLOW_STEPS
+from .gram import Sample
 from .subspace import conjugate_gradients, spread_lines
 
 LARGEST_GRAM = 1500
@@ -40,7 +40,7 @@ class SmoothDirection:
         by_reading = entry * p.A.stored * CG_PASSES
         spread = 1e-9 * p.n * p.d if not isinstance(p.A, Dense) else 0.0
         by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + spread
-        self.sample = float(SAMPLE)
+        self.sample = Sample()
         if isinstance(p.A, Dense):
             by_columns = STEPS * FLOP * p.d * p.d * (p.n / self.stride() + p.d)
         else:
@@ -70,12 +70,7 @@ class SmoothDirection:
 
     def stride(self) -> int:
         """Every so many rows tell the curvature of few columns well enough."""
-        return max(1, int(self.problem.n / (self.sample * self.problem.d)))
-
-    def doubt(self, rate: float) -> None:
-        """Look at more rows if steps promise no less than their predecessors."""
-        if SLOW_STEPS < rate < math.inf:
-            self.sample *= 4.0
+        return self.sample.stride(self.problem.d, self.problem.n)
 
     def _by_rows(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Woodbury: (E + A'WA)^-1 = E^-1 - E^-1 A'S (1 + S K S)^-1 S A E^-1, S = sqrt W."""
