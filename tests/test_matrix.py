@@ -14,7 +14,7 @@ from spd1 import L2, Problem, certify
 from spd1.errors import DataError
 from spd1.jit import helper
 from spd1.matrix import CSC, CSR, Dense, as_matrix, column_access, row_access
-from spd1.products import adjoint, margins, squared_norms, stored_counts
+from spd1.products import adjoint, margins, squared_row_norms, stored_counts
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
@@ -241,8 +241,9 @@ def test_products_are_those_of_numpy(layout, values, rng):
     close = {"rtol": 1e-14, "atol": 1e-14}  # float32 data is exact here: only sums may round
     np.testing.assert_allclose(margins(A, x), values @ x, **close)
     np.testing.assert_allclose(adjoint(A, w), values.T @ w, **close)
-    np.testing.assert_allclose(squared_norms(A)[0], (values**2).sum(axis=1), **close)
-    np.testing.assert_allclose(squared_norms(A)[1], (values**2).sum(axis=0), **close)
+    np.testing.assert_allclose(squared_row_norms(A), (values**2).sum(axis=1), **close)
+    of_columns = squared_row_norms(A.transposed())
+    np.testing.assert_allclose(of_columns, (values**2).sum(axis=0), **close)
     stored = np.ones((n, d)) if isinstance(A, Dense) else values != 0
     assert A.stored == stored.sum()
     np.testing.assert_array_equal(stored_counts(A)[0], stored.sum(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .steps import FAR_WORSE, MOST_TILT, Seen
+from .steps import FAR_WORSE, MOST_TILT, Control, Seen
 
 if TYPE_CHECKING:
     from .solvers.base import Method
@@ -24,7 +24,7 @@ LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
 MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else
 
 
-class BalancedSteps:
+class BalancedSteps(Control):
     """Steps of rows: eta, the balance of primal and dual, follows the certificate.
 
     Its row terms vanish when y has caught up with x, its column terms when x has caught up with
@@ -45,6 +45,10 @@ class BalancedSteps:
         self.best = math.inf
         self.anchor: Seen | None = None
 
+    def start(self, seen: Seen) -> None:
+        """The first pace is measured from here."""
+        self.last = seen.gap
+
     def after_epoch(self, seen: Seen) -> bool:
         """Let eta follow the lag, by a factor of two at most."""
         if seen.gap < self.best or self.anchor is None:
@@ -57,10 +61,16 @@ class BalancedSteps:
         if self.method.tied:
             self.sluggish = self.sluggish + 1 if pace > FAST else 0
             self.method.tied = self.sluggish < TWICE and pace < STUCK
+            if not self.method.tied:
+                self._untie()
         else:
             self._balance(seen, grew or not seen.gap <= FAR_WORSE**3 * self.best)
         self.method.passes_ahead = self._look_ahead(pace, seen.rel_gap)
         return True
+
+    def _untie(self) -> None:
+        self.eta = self.method.default_steps()["eta"]
+        self.method.steps = {"eta": self.eta}
 
     def _balance(self, seen: Seen, exploded: bool) -> None:
         lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0
@@ -75,13 +85,13 @@ class BalancedSteps:
 
     def _look_ahead(self, pace: float, rel_gap: float) -> int:
         """Passes until the gap asked for can be there, but not too many."""
-        if self.looks < FIRST_LOOKS or not 0.0 < pace < 1.0:
+        if self.looks < (1 if self.method.tied else FIRST_LOOKS) or not 0.0 < pace < 1.0:
             return 1
         wanted = math.log(max(self.method.tol / max(rel_gap, 1e-300), 1e-300)) / math.log(pace)
         return int(min(max(wanted, 1.0), MOST_TIED if self.method.tied else MOST_PASSES))
 
 
-class TileSteps:
+class TileSteps(Control):
     """Steps of whole-row tiles: eta tau is known from the data, their ratio follows the lag.
 
     A lag within LEVEL is left alone: many problems keep a lag of 2 or 3 at any ratio, and would
@@ -121,7 +131,7 @@ class TileSteps:
         return True
 
 
-class ColumnSteps:
+class ColumnSteps(Control):
     """Steps of columns: sigma follows the certificate as eta does for rows; y tied needs none."""
 
     def __init__(self, method: Method) -> None:

@@ -260,19 +260,30 @@ def better(
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
     """About the best multiple theta y, 0 <= theta <= 1; y alone may be far off."""
-    p, zero, whole = problem, zero_dual(problem), feasible_dual(problem, y)
+    if problem.net.is_plain():
+        return _best_multiple_of_plain(problem, y)
+    zero, whole = zero_dual(problem), feasible_dual(problem, y)
     if not math.isfinite(zero.value):
         return whole
-    if not (p.reg.plain and p.reg.scalar and p.mu > 0.0 and math.isfinite(whole.value)):
-        return better(p, zero, whole, ROUGHLY)
-    from .evaluation import best_between
+    return better(problem, zero, whole, ROUGHLY)
 
-    none, norm = np.zeros(1), np.array([np.linalg.norm(whole.v)])  # all that the l2 term asks of v
-    ends = (zero.y, none), (whole.y, norm)
-    theta, found = best_between(*ends, p.b, p.c, p.loss, p.net, ROUGHLY)
-    if not found > max(zero.value, whole.value):
-        return whole if whole.value > zero.value else zero
-    return DualPoint(theta * whole.y, theta * whole.v, float(found))
+
+def _best_multiple_of_plain(problem: Problem, y: np.ndarray) -> DualPoint:
+    """The same where |v| is all that the regularizer, l2/2 |x|^2, asks of v."""
+    from .evaluation import best_between, dual_between
+    from .products import adjoint
+
+    p = problem
+    v = adjoint(p.A, p.c * y)
+    ends = (np.zeros(p.n), np.zeros(1)), (y, np.array([math.sqrt(v @ v)]))
+    rest = p.b, p.c, p.loss, p.net
+    choices = [(dual_between(theta, *ends, *rest), theta) for theta in (0.0, 1.0)]
+    if all(math.isfinite(value) for value, _ in choices):
+        theta, value = best_between(*ends, *rest, ROUGHLY)
+        choices.append((value, theta))
+    value, theta = max(choices)
+    v *= -theta
+    return DualPoint(theta * y, v, float(value) if math.isfinite(value) else -math.inf)
 
 
 def zero_dual(problem: Problem) -> DualPoint:

@@ -248,7 +248,8 @@ def as_scipy(A: CSR | CSC) -> Any:
 
 
 def _companion(A: CSR | CSC, conversion: str) -> Compressed:
-    return _compressed(getattr(as_scipy(A), conversion)())
+    M = getattr(as_scipy(A), conversion)()
+    return _compressed(M.data, M.indices, M.indptr, M.shape)
 
 
 def _dense(X: Any) -> Dense:
@@ -268,12 +269,12 @@ def _sparse(X: Any) -> CSR | CSC:
     M = X if X.format in ("csr", "csc") else X.tocsr()
     data = as_real(M.data, "A")
     _check_indices(M)
-    kind = sp.csr_array if M.format == "csr" else sp.csc_array
     if not M.has_canonical_format:  # unsorted or duplicate indices: mend a copy
+        kind = sp.csr_array if M.format == "csr" else sp.csc_array
         M = kind((M.data, M.indices, M.indptr), shape=M.shape, copy=True)
         M.sum_duplicates()
         data = as_real(M.data, "A")
-    parts = _compressed(kind((data, M.indices, M.indptr), shape=M.shape, copy=False))
+    parts = _compressed(data, M.indices, M.indptr, M.shape)
     return CSR(*parts) if M.format == "csr" else CSC(*parts)
 
 
@@ -288,19 +289,24 @@ def _check_indices(M: Any) -> None:
     if len(M.indices) != len(M.data):
         raise DataError("A has index and data arrays of different lengths")
     used = M.indices[: pointers[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= minor):
+    unsigned = used.view(used.dtype.str.replace("i", "u"))
+    if len(used) and unsigned.max() >= minor:  # negative ones are huge without a sign
         raise DataError(f"A has an index outside 0 .. {minor - 1}")
 
 
-def _compressed(M: Any) -> Compressed:
+def _compressed(data: Any, indices: Any, indptr: Any, shape: Any) -> Compressed:
     """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
-    stored = int(M.indptr[-1])
-    width = np.dtype("u8") if M.indices.dtype.itemsize == 8 else np.dtype("u4")
-    indices = np.ascontiguousarray(M.indices[:stored]).view(width)
-    indptr = np.ascontiguousarray(M.indptr).view(np.dtype(f"u{M.indptr.dtype.itemsize}"))
-    data = np.ascontiguousarray(M.data[:stored])
-    shape = (int(M.shape[0]), int(M.shape[1]))
-    return _frozen(data), _frozen(indices), _frozen(indptr), shape
+    stored = int(indptr[-1])
+    indices, indptr = _unsigned(indices[:stored]), _unsigned(indptr)
+    data = np.ascontiguousarray(data[:stored])
+    return _frozen(data), _frozen(indices), _frozen(indptr), (int(shape[0]), int(shape[1]))
+
+
+def _unsigned(indices: Any) -> np.ndarray:
+    """Indices of 4 or 8 bytes, seen without their sign."""
+    if indices.dtype.itemsize < 4:  # SciPy takes them, and so do we
+        indices = indices.astype(np.int32)
+    return np.ascontiguousarray(indices).view(f"u{indices.dtype.itemsize}")
 
 
 def plain_array(value: Any, name: str) -> np.ndarray:
@@ -351,8 +357,14 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 def _refuse_non_finite(A: Dense | CSR | CSC) -> None:
     """A finite sum proves every term finite; only otherwise are entries looked at, in blocks."""
     values = A.values if isinstance(A, Dense) else A.data
+    flat = values.T if values.flags.f_contiguous else values
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=values.dtype)):
+        if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum
+            flat = flat.reshape(-1)
+            total = np.dot(flat, flat)
+        else:
+            total = values.sum(dtype=values.dtype)
+        if np.isfinite(total):
             return
     if not isinstance(A, Dense):
         stored = np.flatnonzero(~np.isfinite(values))

@@ -90,20 +90,18 @@ class Problem:
     # Constants of the paper, computed when first asked for.
 
     @cached_property
-    def _squared_norms(self) -> tuple[np.ndarray, np.ndarray]:
-        from .products import squared_norms
-
-        return squared_norms(self.A)
-
-    @property
     def row_norms_squared(self) -> np.ndarray:
         """|a_i|^2."""
-        return self._squared_norms[0]
+        from .products import squared_row_norms
 
-    @property
+        return squared_row_norms(self.A)
+
+    @cached_property
     def column_norms_squared(self) -> np.ndarray:
         """|a'_j|^2."""
-        return self._squared_norms[1]
+        from .products import squared_row_norms
+
+        return squared_row_norms(self.A.transposed())
 
     @cached_property
     def stored_counts(self) -> tuple[np.ndarray, np.ndarray]:

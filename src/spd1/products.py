@@ -37,16 +37,14 @@ def add_lines(A, w, out):
 
 
 @kernel
-def squares_of_lines(A, of_lines, of_positions):
-    """Squared norms and counts of stored entries, by line and by position."""
-    for i in range(len(of_lines)):
+def squares_of_lines(A, out):
+    """out_i = sum over line i of a_ik^2."""
+    for i in range(len(out)):
         total = 0.0
         for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
-            square = np.float64(a) * np.float64(a)
-            total += square
-            of_positions[j] += square
-        of_lines[i] = total
+            _, a = A.at(i, k)
+            total += np.float64(a) * np.float64(a)
+        out[i] = total
 
 
 def margins(A: Any, x: np.ndarray) -> np.ndarray:
@@ -73,14 +71,14 @@ def adjoint(A: Any, w: np.ndarray) -> np.ndarray:
     return out
 
 
-def squared_norms(A: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Squared norms of the rows and of the columns."""
-    of_rows, of_columns = np.zeros(A.rows()), np.zeros(A.columns())
+def squared_row_norms(A: Any) -> np.ndarray:
+    """Squared norms of the rows; of the columns, if handed the transpose."""
+    out = np.zeros(A.rows())
     if A.row_major:
-        squares_of_lines(A, of_rows, of_columns)
+        squares_of_lines(A, out)
     else:
-        squares_of_lines(_by_lines(A), of_columns, of_rows)
-    return of_rows, of_columns
+        add_weighted_squares(_by_lines(A), np.ones(A.columns()), out)
+    return out
 
 
 @kernel

@@ -7,6 +7,7 @@ SplitMix64 finaliser applied to a Weyl sequence.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ def index(key, counter, size):
     return np.uint64(np.int64(unit * size))
 
 
+@lru_cache(maxsize=64)
+def _key_of_seed(seed: int) -> np.uint64:
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
 def key_of(random_state: Any) -> np.uint64:
     """Turn what users pass as ``random_state`` into a stream key.
 
@@ -59,9 +65,7 @@ def key_of(random_state: Any) -> np.uint64:
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state >= 0:
-            return np.uint64(
-                np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0]
-            )
+            return _key_of_seed(int(random_state))
         raise ValueError(f"random_state must not be negative, got {random_state}")
     raise TypeError(
         "random_state must be None, a non-negative int, or a NumPy Generator or RandomState, "

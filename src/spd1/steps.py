@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,12 +51,15 @@ MOST_TILT = 1000.0  # noise must not drive the balance away
 LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
 
 
-class Control(Protocol):
+class Control(ABC):
     """What the outer loop asks of a step-size rule."""
 
+    def start(self, seen: Seen) -> None:
+        """Take note of the point that the run starts from."""
+
+    @abstractmethod
     def after_epoch(self, seen: Seen) -> bool:
         """Set the steps of the next epoch; False means that the run has diverged."""
-        ...
 
 
 def make_steps(method: Method, steps: Any) -> Control:
@@ -109,7 +113,7 @@ def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in steps.items()}
 
 
-class NoSteps:
+class NoSteps(Control):
     """For methods that have no step sizes: nothing to set, and nothing can diverge."""
 
     def after_epoch(self, seen: Seen) -> bool:
@@ -118,7 +122,7 @@ class NoSteps:
         return True
 
 
-class FixedSteps:
+class FixedSteps(Control):
     """Steps set by hand or by a theorem. ``decay`` divides them by 1 + decay * epoch."""
 
     def __init__(self, method: Method, steps: dict[str, float]) -> None:
@@ -138,7 +142,7 @@ class FixedSteps:
         return seen.gap < DIVERGED * self.smallest
 
 
-class AutoSteps:
+class AutoSteps(Control):
     """Steps for the variance-reduced methods: a search over powers of two while they work.
 
     Every epoch is judged by how much it shrinks the certified gap. Larger and smaller steps are
@@ -221,7 +225,7 @@ class AutoSteps:
         self.method.steps = steps
 
 
-class FadingSteps:
+class FadingSteps(Control):
     """Steps of spd1: Theorem 1's 1/sqrt(t) with estimates for its constants.
 
     The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy

@@ -13,7 +13,7 @@ from ..errors import IncompatibleError, ParameterError
 from ..sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
-    from ..certificate import Pair
+    from ..certificate import DualPoint, Pair
     from ..problem import Problem
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
@@ -104,6 +104,11 @@ class Method(ABC):
     def evaluated(self) -> Pair | None:
         """A pair whose products with A the method has at hand; None: the outer loop computes."""
         return None
+
+    def drift(self, dual: DualPoint) -> float:
+        """Bound of what rounding in sums kept up to date can have moved the gap by."""
+        del dual
+        return math.inf
 
     @abstractmethod
     def default_steps(self) -> dict[str, float]:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..certificate import Pair, pair_of
+from ..certificate import DualPoint, Pair, pair_of
 from ..errors import IncompatibleError, ParameterError
 from ..jit import kernel
 from ..matrix import Dense
@@ -33,6 +33,7 @@ from .base import Method, typical_labels
 
 BLOCK = 16  # sparse rows are shuffled in blocks of this many: the prefetcher keeps its stride
 ENTRIES_A_CHUNK = 5_000_000
+EPS = float(np.finfo(float).eps)
 X, GRADIENT, STEP, SHRINK = range(4)  # columns of the table
 
 
@@ -172,9 +173,10 @@ class RowTiles(Method):
         p = self.problem
         if v is None:
             v = -adjoint(p.A, p.c * y) if np.any(y) else np.zeros(p.d)
-        self.x, self.y, self.G = x.copy(), y.copy(), -v
+        self.x, self.y, self.G = x, y.copy(), -v
         self.loose = False
         self.entries_read += p.A.stored
+        self.updates, self.largest = 0, math.sqrt(self.G @ self.G)
         self._pair = None
 
     def loosen(self) -> None:
@@ -206,12 +208,19 @@ class RowTiles(Method):
                 part = self.order[start : start + rows]
                 self._run(part)
                 self.t = first + start + len(part)
+                self.updates += len(part)
                 self.entries_read += len(part) / p.n * p.A.stored
                 self.paper_passes += len(part) / p.n
                 yield
         if self.tied:
-            self.x = np.empty(p.d)
-            tie(self.G, p.net, self.x)
+            self.x = self._tied_x()
+
+    def _tied_x(self) -> np.ndarray:
+        if self.scale != 0.0:
+            return self.scale * self.G
+        x = np.empty(self.problem.d)
+        tie(self.G, self.problem.net, x)
+        return x
 
     def _run(self, part: np.ndarray) -> None:
         p = self.problem
@@ -235,6 +244,18 @@ class RowTiles(Method):
             self._pair = pair_of(p, self.x, margins(p.A, self.x), self.y.copy(), -self.G)
         return self._pair
 
+    def drift(self, dual: DualPoint) -> float:
+        """Every update of G rounds it by eps |G| at most, and D moves by |x| times the sum.
+
+        x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible.
+        """
+        p = self.problem
+        if not (p.mu > 0.0 and np.all(p.reg.lower <= 0.0) and np.all(p.reg.upper >= 0.0)):
+            return math.inf
+        size = math.sqrt(dual.v @ dual.v)
+        lost = EPS * (self.updates + p.n) * max(size, self.largest)
+        return (size * lost + lost * lost) / p.mu
+
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         x = self.table[:, X] if self.loose else self.x
         return [(x.copy(), self.y.copy())]
@@ -242,6 +263,8 @@ class RowTiles(Method):
     def default_steps(self) -> dict[str, float]:
         """SDCA's eta = 1/(mu n), but not so large that y could not follow the margins."""
         p = self.problem
+        if self.tied:
+            return {"eta": 1.0 / (p.mu * p.n)}
         size, L = typical_labels(p)
         eta = size / (L * max(float(p.row_norms_squared.mean()), 1e-300))
         return {"eta": min(eta, 1.0 / (p.mu * p.n)) if p.mu > 0 else eta}
