@@ -116,6 +116,12 @@ class Problem:
         reg, d = self.reg, self.d
         if reg.mu > 0.0:
             return None, None
+        if reg.scalar:
+            high = math.inf if reg.upper < math.inf else reg.l1
+            low = -math.inf if reg.lower > -math.inf else -reg.l1
+            if not (math.isfinite(high) or math.isfinite(low)):
+                return None, None
+            return np.full(d, low), np.full(d, high)
         flat = np.asarray(reg.l2) == 0.0
         up = flat & np.isinf(reg.upper)
         down = flat & np.isinf(reg.lower)

@@ -207,6 +207,8 @@ class ElasticNet:
     @cached_property
     def plain(self) -> bool:
         """Whether nothing has a kink: no l1 and no bounds."""
+        if self.scalar:
+            return bool(self.l1 == 0.0 and math.isinf(self.lower) and math.isinf(self.upper))
         bounded = np.any(np.isfinite(self.lower)) or np.any(np.isfinite(self.upper))
         return not (bounded or np.any(np.asarray(self.l1) > 0))
 

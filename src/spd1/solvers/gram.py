@@ -16,7 +16,7 @@ import numpy as np
 from ..jit import helper, kernel
 from ..matrix import Dense
 from .costs import DENSE_SWEEP, FLOP, PAIR, SPARSE_SWEEP
-from .subspace import DROPS, NO_ROWS, dense_lines, pinned, walk
+from .subspace import DROPS, NO_ROWS, pinned, walk
 from .working_set import curvatures
 
 __all__ = ["GramOfLines", "minimise_on_gram"]
@@ -170,6 +170,7 @@ class GramOfLines:
         self.known = np.zeros(0, dtype=np.int64)
         self.place = np.full(coordinates, -1, dtype=np.int32)  # of a known coordinate in G
         self.G = np.zeros((0, 0))
+        self.buffer = np.empty(0)
 
     def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int) -> bool:
         """Whether G costs no more than sweeps over lines have cost so far, or soon will."""
@@ -203,6 +204,7 @@ class GramOfLines:
         """Give the memory back."""
         self.place[self.known] = -1
         self.known, self.G, self.turned = np.zeros(0, dtype=np.int64), np.zeros((0, 0)), None
+        self.buffer = np.empty(0)
 
     def most(self, B: Any) -> int:
         """Lines that G may have: beside sparse data it must stay small."""
@@ -240,24 +242,43 @@ class GramOfLines:
             self.G = self._sparse(B, ids, chosen, bend)
         elif not self.keep:
             stride = self.stride_for(len(ids), len(bend))
-            lines = B.values[ids, ::stride] if stride > 1 else B.values[ids]
-            rows = lines * np.sqrt(bend[::stride] * stride)
-            return np.asarray(rows @ rows.T)
+            return self._weighted(B.values[:, ::stride], ids, bend[::stride] * stride)
         else:
-            self._extend(dense_lines(B, ids, len(bend)), chosen, bend)
+            self._extend(B.values, ids, chosen, bend)
         if self.keep:
             self.place[self.known] = -1
             self.place[chosen] = np.arange(len(chosen))
             self.known = chosen
         return self.G
 
-    def _extend(self, lines: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> None:
+    def _copied(self, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """The chosen lines, in memory that is used again: new pages cost more than the copy."""
+        shape = len(ids), values.shape[1]
+        if self.buffer.size < shape[0] * shape[1]:
+            self.buffer = np.empty(0)  # never two at a time
+            self.buffer = np.empty(shape[0] * shape[1])
+        lines = self.buffer[: shape[0] * shape[1]].reshape(shape)
+        if values.dtype == lines.dtype:
+            np.take(values, ids, axis=0, out=lines, mode="clip")
+        else:
+            lines[...] = values[ids]
+        return lines
+
+    def _weighted(self, values: np.ndarray, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Sum over positions of weights times the outer product of what the lines have there."""
+        lines = self._copied(values, ids)
+        lines *= np.sqrt(weights)
+        return np.asarray(lines @ lines.T)  # half the work: BLAS sees that the two are one
+
+    def _extend(
+        self, values: np.ndarray, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray
+    ) -> None:
         """Add the products of lines that have joined, or start anew."""
         old, new = len(self.known), len(chosen)
         if not (0 < old < new and np.array_equal(chosen[:old], self.known)):
-            rows = lines * np.sqrt(bend)
-            self.G = np.asarray(rows @ rows.T)
+            self.G = self._weighted(values, ids, bend)
             return
+        lines = self._copied(values, ids)
         if new > len(self.G):
             larger = np.empty((new + new // 4, new + new // 4))
             larger[:old, :old] = self.G[:old, :old]

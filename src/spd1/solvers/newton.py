@@ -183,9 +183,10 @@ class Newton(Method):
         goal = self.sharpness * self.tol * self.tol * abs(self.pair.point.value)
         minimise_on_gram(face.G, face.full, face.z, face.gradient, goal)
         self.sharpness *= 1e-3
-        face.update()
-        self.pair = face.pair()
-        self.entries_read += self.problem.A.stored
+        before, self.pair = self.pair.gap, face.pair()
+        self.entries_read += 2 * self.problem.A.stored
+        if self.pair.gap > max(SLOW * before, self.tol * abs(self.pair.point.value)):
+            self.begin(face.z, self.pair.dual.y)
 
     def step_everywhere(self, direction: SmoothDirection) -> None:
         """No kinks: Newton's steps on all coordinates, until one promises what the run wants."""
