@@ -21,6 +21,7 @@ CHUNK = 500_000
 SIGN_MARGIN = (
     10.0  # margins that the x of a fitted classifier could reach along the first direction
 )
+EPS = float(np.finfo(float).eps)
 TURN = 2.0  # radians a pass, see saddle_steps
 
 
@@ -154,6 +155,25 @@ class EntryMethod(Method):
         missing = [text for text, holds in assumptions.items() if not holds]
         if missing:
             raise IncompatibleError(f"steps='theory' of {self.name} needs " + " and ".join(missing))
+
+
+def size_of(vector: np.ndarray) -> float:
+    """|vector|."""
+    return math.sqrt(vector @ vector)
+
+
+def gradient_drift(problem: Problem, v: np.ndarray, updates: float, largest: float) -> float:
+    """Bound of what rounding can have moved D by, where v = -A'(c y) was updated so many times.
+
+    Every update rounds v by eps |v| at most, and D moves by |x| times the sum of that, where
+    x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible.
+    """
+    reg, mu = problem.reg, problem.mu
+    if not (mu > 0.0 and np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0)):
+        return math.inf
+    size = size_of(v)
+    lost = EPS * (updates + problem.n) * max(size, largest)
+    return (size * lost + lost * lost) / mu
 
 
 def typical_labels(problem: Problem) -> tuple[float, float]:

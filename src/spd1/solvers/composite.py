@@ -116,6 +116,14 @@ def fill_terms(part, m, slope, bend):
 
 
 @kernel
+def follow_slope(m, before, after, bend):
+    """Let the margins of a quadratic F follow its slope; what has no bend has no slope."""
+    for k in range(len(m)):
+        if bend[k] > 0.0:
+            m[k] += (after[k] - before[k]) / bend[k]
+
+
+@kernel
 def curved_lines(B, bend, p, out):
     """Add B' diag(bend) B p to out, reading each line of B once: four at a time share p and out."""
     n = B.line_count()

@@ -145,7 +145,7 @@ class TallFace(PrimalFace):
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         del y, v
-        self.z = x.copy()
+        self.z, self.m = x.copy(), np.zeros(0)  # margins are computed when they are looked at
 
     def pair(self) -> Pair:
         p = self.problem

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..certificate import Pair
+from ..certificate import DualPoint, Pair
 from ..errors import IncompatibleError, ParameterError
 from ..matrix import CSR, Dense
 from ..problem import Problem
-from .base import Method
-from .composite import (
-    fill_terms,
-)
-from .faces import PrimalFace, ProximalFace, TallFace, best_face, face_of
+from .base import EPS, Method, gradient_drift, size_of
+from .composite import fill_terms, follow_slope
+from .faces import DualFace, PrimalFace, ProximalFace, TallFace, best_face, face_of
 from .gram import FACTOR, LARGEST, GramOfLines, minimise_on_gram
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
@@ -113,6 +111,7 @@ class Newton(Method):
             self.curvature[:] = math.nan
         self.begun, self.stale = True, False
         self.face.start(x, y, v)
+        self.updates, self.largest = 0, size_of(self.face.m)
         self.pair = self.face.pair()
         self._set_goal()
         self.settled = False
@@ -200,6 +199,7 @@ class Newton(Method):
             step = direction.solve(face.bend, gradient, min(0.2, math.sqrt(error)))
             promised = -0.5 * float(gradient @ step) / size
             self.search(everything, face.full, face.z, step, face.margins_of(step))
+            self.updates += 1
             face.gradient = face.gradient_of(face.slope)
             self.entries_read += 2 * self.problem.A.stored
             rate = promised / self.promised
@@ -309,8 +309,7 @@ class Newton(Method):
             curvature = self.curvatures_of(chosen, B, ids)
             on_gram = self.minimise_model(B, ids, table, z, slope, curvature)
             if face.quadratic and not on_gram:  # the model is exact; its slope tells the margins
-                moved = face.bend > 0.0  # rows without weight have no slope
-                face.m[moved] += (slope[moved] - face.slope[moved]) / face.bend[moved]
+                follow_slope(face.m, face.slope, slope, face.bend)
                 face.z[chosen], face.slope = z, slope
                 return 0.0
         if on_gram:
@@ -321,6 +320,7 @@ class Newton(Method):
             if self.settled or 2 * len(ids) > len(face.z):
                 goal *= min(1.0, (len(ids) / LARGE_GRAM) ** 2)
             self.spent = minimise_on_gram(G, table, z, g, goal, self.spent)
+        self.updates += len(ids)
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
         if not face.quadratic:
@@ -364,6 +364,7 @@ class Newton(Method):
             )
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
+            self.updates += sweeps * len(ids)
             if self.gram is not None:
                 self.gram.swept(sweeps)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
@@ -385,6 +386,7 @@ class Newton(Method):
                     sweeps = min(int(more) + 2, 5 * few)
                     continue
             self.lazy = 0
+            self.updates += len(ids)
             if self.gram_is_cheaper(len(free), min(costs)):
                 return True
             newton = newton_on_face(B, ids, table, z, face.bend, slope)
@@ -429,6 +431,15 @@ class Newton(Method):
             return math.inf if self.face.part.least < 1.0 else 0.0  # and try a stiffer one
         face.z[chosen], face.m, face.value = z, m, value
         return float(total - now)
+
+    def drift(self, dual: DualPoint) -> float:
+        """Every update of the margins rounds them by eps |m|; the loss moves by its slope times it."""
+        face, p = self.face, self.problem
+        if isinstance(face, DualFace):
+            return gradient_drift(p, dual.v, self.updates, self.largest)
+        size = max(size_of(face.m), self.largest)
+        lost = EPS * (self.updates + p.n) * size
+        return 2.0 * size_of(face.slope) * lost + float(face.bend.max()) * lost * lost
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.pair.point.x, self.pair.dual.y)]

@@ -29,11 +29,10 @@ from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
 from ..rng import index
-from .base import Method, typical_labels
+from .base import Method, gradient_drift, size_of, typical_labels
 
 BLOCK = 16  # sparse rows are shuffled in blocks of this many: the prefetcher keeps its stride
 ENTRIES_A_CHUNK = 5_000_000
-EPS = float(np.finfo(float).eps)
 X, GRADIENT, STEP, SHRINK = range(4)  # columns of the table
 
 
@@ -176,7 +175,7 @@ class RowTiles(Method):
         self.x, self.y, self.G = x, y.copy(), -v
         self.loose = False
         self.entries_read += p.A.stored
-        self.updates, self.largest = 0, math.sqrt(self.G @ self.G)
+        self.updates, self.largest = 0, size_of(self.G)
         self._pair = None
 
     def loosen(self) -> None:
@@ -245,16 +244,7 @@ class RowTiles(Method):
         return self._pair
 
     def drift(self, dual: DualPoint) -> float:
-        """Every update of G rounds it by eps |G| at most, and D moves by |x| times the sum.
-
-        x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible.
-        """
-        p = self.problem
-        if not (p.mu > 0.0 and np.all(p.reg.lower <= 0.0) and np.all(p.reg.upper >= 0.0)):
-            return math.inf
-        size = math.sqrt(dual.v @ dual.v)
-        lost = EPS * (self.updates + p.n) * max(size, self.largest)
-        return (size * lost + lost * lost) / p.mu
+        return gradient_drift(self.problem, dual.v, self.updates, self.largest)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         x = self.table[:, X] if self.loose else self.x
