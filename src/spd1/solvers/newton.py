@@ -433,7 +433,7 @@ class Newton(Method):
         return float(total - now)
 
     def drift(self, dual: DualPoint) -> float:
-        """Every update of the margins rounds them by eps |m|; the loss moves by its slope times it."""
+        """Every update rounds the margins by eps |m|; the loss moves by its slope times that."""
         face, p = self.face, self.problem
         if isinstance(face, DualFace):
             return gradient_drift(p, dual.v, self.updates, self.largest)
