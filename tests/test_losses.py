@@ -105,6 +105,18 @@ def test_prox_is_the_minimiser(loss, v, sigma):
 
 
 @every_loss
+@given(v=st.floats(-FAR, FAR), sigma=steps, share=st.floats(0.0, 1.0))
+def test_prox_near_a_point_is_off_by_a_thousandth_of_the_way(loss, v, sigma, share):
+    """Methods that repeat it get ever closer, and what it returns is feasible."""
+    for b in example_labels(loss):
+        exact = loss.prox_conjugate(v, b, sigma)
+        for y in (inside(loss, b, share), exact + 1e-3 * (inside(loss, b, share) - exact)):
+            near = loss.prox_near(v, b, sigma, y)
+            assert abs(near - exact) <= 1.5e-3 * abs(y - exact) + 1e-11 * (1.0 + abs(exact))
+            assert math.isfinite(loss.conjugate(near, b))
+
+
+@every_loss
 @given(v=st.floats(-FAR, FAR, allow_subnormal=False), sigma=steps)
 def test_moreau_identity(loss, v, sigma):
     """prox of phi*, at v, is v - sigma times the prox of phi / sigma at v / sigma."""

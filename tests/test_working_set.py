@@ -129,7 +129,7 @@ def test_forces_never_hold_a_coordinate_that_can_gain(kind, rng):
     table = make_table(kind, count, rng)
     z, gradient = start(table, rng), rng.standard_normal(count)
     force = np.empty(count)
-    nonzero = forces(z, gradient, table, 0.1, force)
+    nonzero = forces(z, gradient, table, 0.1, 0.0, force)
     assert nonzero == np.count_nonzero(z)
     moves = np.array(
         [wants_to_move(*pair) for pair in zip(z, gradient + table[:, 0], table, strict=True)]
@@ -145,13 +145,16 @@ def test_forces_hold_zeros_and_bounds_that_stay(rng):
     table = np.array([[0.2, 1.0, 0.0, -9.0, 9.0], [0.0, 0.0, 0.0, 0.3, 9.0], [0, 0, 0, -9, -0.3]])
     held, free = np.empty(3), np.empty(3)
     z = np.array([0.0, 0.3, -0.3])
-    forces(z, np.array([0.6, 0.5, -0.5]), table, 0.1, held)
+    forces(z, np.array([0.6, 0.5, -0.5]), table, 0.1, 0.0, held)
     np.testing.assert_array_equal(held, -math.inf)
-    forces(z, np.array([1.3, -0.5, 0.5]), table, 0.1, free)
+    forces(z, np.array([1.3, -0.5, 0.5]), table, 0.1, 0.0, free)
     assert free[0] == pytest.approx(0.5)  # |0.6 + 0.9| - 1
     np.testing.assert_array_equal(free[1:], math.inf)
-    forces(z[:1], np.array([0.75]), table[:1], 0.1, held[:1])
+    forces(z[:1], np.array([0.75]), table[:1], 0.1, 0.0, held[:1])
     assert held[0] == pytest.approx(-0.05)  # within a tenth of l1: it may move soon
+    forces(z, np.array([0.6, 0.5, -0.4]), table, 0.1, 0.45, held)
+    np.testing.assert_array_equal(held[:2], -math.inf)
+    assert held[2] == pytest.approx(-0.4)  # its bound holds it by less than the slack
 
 
 class Model:

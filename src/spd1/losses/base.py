@@ -71,6 +71,10 @@ class Loss:
         y = v - sigma * (0.5 * (low + high))
         return min(max(y, self.derivative(low, b)), self.derivative(high, b))
 
+    def prox_near(self, v, b, sigma, y):
+        """The same to within a thousandth of the way from y, for methods that repeat it anyway."""
+        return self.prox_conjugate(v, b, sigma)
+
     @property
     def L(self) -> float:
         """Lipschitz constant of phi; infinite if there is none."""

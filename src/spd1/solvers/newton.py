@@ -30,6 +30,8 @@ SMALLEST_SET = 100  # coordinates of the first working set, or a quarter of the 
 LARGEST_START = 400  # ... up to so many
 FULL = 0.6  # share of a working set that has moved: the next one is larger
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
+SLACK = 0.2  # times rows over columns, up to 1: rows join whose margins were that many of the last
+# epoch's moves away from a kink; one step moves all margins where columns are few
 SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
@@ -115,6 +117,7 @@ class Newton(Method):
         self.pair = self.face.pair()
         self._set_goal()
         self.settled = False
+        self.moved = 0.0
 
     def _set_goal(self) -> None:
         """How far the next epoch solves its model."""
@@ -165,7 +168,10 @@ class Newton(Method):
             self.stale = True  # until the look: the run may end here
             yield
         self.stale = False
-        face.gradient = face.gradient_of(face.slope)
+        before, face.gradient = face.gradient, face.gradient_of(face.slope)
+        if isinstance(face, DualFace) and self.problem.n > self.problem.d:
+            share = min(SLACK * self.problem.n / self.problem.d, 1.0)
+            self.moved = share * float(np.mean(np.abs(face.gradient - before)))
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
@@ -232,7 +238,7 @@ class Newton(Method):
         face = self.face
         z = face.z
         force = np.empty(len(z))
-        nonzero = forces(z, face.gradient, face.full, NEAR, force)
+        nonzero = forces(z, face.gradient, face.full, NEAR, self.moved, force)
         able = np.flatnonzero(force > -math.inf)
         full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
         self.wanted = max(self.wanted, (4 if full else 2) * nonzero)

@@ -83,7 +83,7 @@ def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
                 u += a * table[j, X]
-            y_new = loss.prox_conjugate(y[i] + u / reach, b[i], 1.0 / reach)
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
             ahead = eta * n * move
@@ -121,7 +121,7 @@ def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
                     v = -G[j]
                     soft = max(v - l1, 0.0) + min(v + l1, 0.0)
                     u += a * min(max(soft / l2, lower), upper)
-            y_new = loss.prox_conjugate(y[i] + u / reach, b[i], 1.0 / reach)
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
             if move != 0.0:

@@ -64,11 +64,12 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
 
 
 @kernel
-def forces(z, gradient, table, near, out):
+def forces(z, gradient, table, near, slack, out):
     """How strongly each coordinate wants to move; returns how many are not zero.
 
     Infinite for those that are free, -infinite for those that a kink or a bound holds; zeros
-    whose gradient is within ``near`` of l1, relatively, may move soon and keep their (small) force.
+    whose gradient is within ``near`` of l1, relatively, may move soon and keep their (small) force,
+    and so may those that a bound holds by less than ``slack``.
     """
     nonzero = 0
     for k in range(len(z)):
@@ -82,10 +83,14 @@ def forces(z, gradient, table, near, out):
         else:
             nonzero += 1
         pull += l2 * z[k]
-        if z[k] <= lower and pull + (l1 if z[k] >= 0.0 else -l1) >= 0.0:
-            force = -math.inf
-        if z[k] >= upper and pull - (l1 if z[k] <= 0.0 else -l1) <= 0.0:
-            force = -math.inf
+        if z[k] <= lower:
+            hold = pull + (l1 if z[k] >= 0.0 else -l1)
+            if hold >= 0.0:
+                force = -math.inf if hold >= slack else -hold
+        if z[k] >= upper:
+            hold = (l1 if z[k] <= 0.0 else -l1) - pull
+            if hold >= 0.0:
+                force = -math.inf if hold >= slack else -hold
         out[k] = force
     return nonzero
 
