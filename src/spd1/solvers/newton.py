@@ -49,6 +49,7 @@ FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
 CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
+MOST_FUTILE = 7
 ARMIJO = 1e-2
 SHORTEST = 1e-10  # of a step
 
@@ -100,6 +101,7 @@ class Newton(Method):
         self.inner = INNER
         self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
+        self.futile = 0  # Newton's steps in a row that gained less than sweeps would have
         self.patience = 2
         self.last_gap = math.inf
         self.chosen = np.zeros(0, dtype=int)
@@ -354,6 +356,7 @@ class Newton(Method):
         few = sweeps = self.sweeps_for(len(ids))
         # On the dual what is left to gain tells little of the gap: a look must be worth its price.
         least = 1 if self.gram is not None else LEAST_SWEEPS
+        total = 0.0
         for _ in range(ROUNDS):
             gain, before = descend(
                 B,
@@ -375,6 +378,9 @@ class Newton(Method):
                 self.gram.swept(sweeps)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
                 return False
+            total += gain * sweeps
+            if total > self.pair.gap and not face.quadratic:
+                return False  # more than there is to gain: the model does not hold so far out
             sweeps = few
             free = np.flatnonzero(~pinned(z, table))
             crowded = len(free) > CROWDED * len(slope) and table[0, 2] == 0.0
@@ -399,6 +405,10 @@ class Newton(Method):
             self.patience = 1 if newton > 0.3 * cost * gain else min(2 * self.patience, 16)
             if newton <= goal and gain <= goal:
                 return False
+            # A step that kinks stop may gain less than as many sweeps: sweep on, twice as long.
+            total += newton
+            self.futile = self.futile + 1 if newton < 0.3 * min(cost * gain, left) else 0
+            sweeps = few << min(self.futile, MOST_FUTILE)
         return False
 
     def gram_is_cheaper(self, free: int, seconds: float) -> bool:

@@ -24,6 +24,7 @@ DAMPING = 1e-12  # of each diagonal entry: H may be singular
 DROPS = 100  # kinks that one step of Newton's walks to
 CG_LIMIT = 100
 CG_ACCURACY = 1e-2
+BENT = (1.0, 0.3, 0.1, 0.03)  # parts of a step that are tried where kinks are in its way
 CG_EXPECTED = 30
 DROP_ENTRY = 3e-10  # seconds an entry of H costs a coordinate that is dropped, and
 CG_ENTRY = 1.5e-9  # seconds an entry of a line costs in a conjugate gradient step
@@ -277,7 +278,7 @@ def _projected_cg(
     low: np.ndarray,
     high: np.ndarray,
 ) -> float:
-    """Preconditioned conjugate gradients, then the better of two ways to stay on the face."""
+    """Preconditioned conjugate gradients, then the best of a few ways to stay on the face."""
     count = len(lines)
     scale = np.empty(count)
     curvatures(B, lines, bend, scale)
@@ -301,15 +302,19 @@ def _projected_cg(
         gain = -float(gradient @ step + 0.5 * step @ curved(step))
         new += step
         return gain
-    short = np.clip(new + step, low, high) - new
-    gain = -float(gradient @ short + 0.5 * short @ curved(short))
-    straight = t * step
-    gain_straight = -float(gradient @ straight + 0.5 * straight @ curved(straight))
-    if gain > gain_straight:
-        new[:] = np.clip(new + step, low, high)
-        return gain
-    new[:] = np.where(room <= t, np.where(step > 0, high, low), new + straight)
-    return gain_straight
+    best, target = 0.0, new
+    for length in (*BENT, t * (1.0 + 1e-12)):  # the path that kinks bend; straight to the first
+        bent = np.clip(new + length * step, low, high) - new
+        slope = float(gradient @ bent)
+        if slope >= 0.0:
+            continue
+        bow = float(bent @ curved(bent))
+        share = min(1.0, -slope / bow) if bow > 0.0 else 1.0
+        gain = -share * (slope + 0.5 * share * bow)
+        if gain > best:
+            best, target = gain, np.clip(new + share * bent, low, high)
+    new[:] = target
+    return best
 
 
 def conjugate_gradients(
