@@ -220,12 +220,17 @@ class FewRows(Method):
         p = self.problem
         self.K = row_gram(p)
         self.w = -p.c * y
-        v = -adjoint(p.A, p.c * y) if v is None else v
-        self.first: Pair | None = pair_of(p, x.copy(), margins(p.A, x), y.copy(), v)
+        u = margins(p.A, x)
+        # Nothing is known of the optimum yet: y = 0 bounds it without a product.
+        first = pair_of(p, x.copy(), u, np.zeros(p.n), np.zeros(p.d))
+        if not math.isfinite(first.dual.value):
+            v = -adjoint(p.A, p.c * y) if v is None else v
+            first = pair_of(p, x.copy(), u, y.copy(), v)
+        self.first: Pair | None = first
         if np.any(x):  # the best w for this x may not exist: take that of its margins
             from ..certificate import dual_from_margins
 
-            self.w = -p.c * dual_from_margins(p, margins(p.A, x))
+            self.w = -p.c * dual_from_margins(p, u)
         self.entries_read += p.A.stored
 
     def epoch(self) -> Iterator[None]:
