@@ -116,11 +116,23 @@ def fill_terms(part, m, slope, bend):
 
 
 @kernel
-def follow_slope(m, before, after, bend):
+def follow_slope(m, before, after, bend, flat):
     """Let the margins of a quadratic F follow its slope; what has no bend has no slope."""
+    if flat and bend[0] > 0.0:
+        stretch = 1.0 / bend[0]
+        for k in range(len(m)):
+            m[k] += (after[k] - before[k]) * stretch
+        return
     for k in range(len(m)):
         if bend[k] > 0.0:
             m[k] += (after[k] - before[k]) / bend[k]
+
+
+@kernel
+def inside_domain(z, c, low, high, y):
+    """Fill y = -z / c, inside its bounds in spite of rounding; zero where c is."""
+    for i in range(len(z)):
+        y[i] = min(max(-z[i] / c[i] if c[i] > 0.0 else 0.0, low[i]), high[i])
 
 
 @kernel

@@ -18,6 +18,7 @@ from .composite import (
     ConjugatePart,
     ShiftedConjugatePart,
     fill_terms,
+    inside_domain,
     loss_part,
 )
 from .few_rows import column_gram, few_columns, root_of, row_gram, suits
@@ -185,9 +186,9 @@ class DualFace(Face):
 
     def dual_point(self) -> np.ndarray:
         """The y of this face, inside the domain of phi* in spite of rounding."""
-        c = self.problem.c
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.clip(np.where(c > 0, -self.z / c, 0.0), *self.domain)
+        y = np.empty(len(self.z))
+        inside_domain(self.z, self.problem.c, *self.domain, y)
+        return y
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         del x

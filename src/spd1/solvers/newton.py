@@ -298,10 +298,19 @@ class Newton(Method):
             return out
         unknown = np.isnan(self.curvature[chosen])
         if np.any(unknown):
-            out = np.empty(int(unknown.sum()))
-            curvatures(B, ids[unknown], face.bend, out)
-            self.curvature[chosen[unknown]] = out
+            self.curvature[chosen[unknown]] = self.constant_curvatures(chosen, B, ids, unknown)
         return np.asarray(self.curvature[chosen])
+
+    def constant_curvatures(
+        self, chosen: np.ndarray, B: Any, ids: np.ndarray, unknown: np.ndarray
+    ) -> np.ndarray:
+        """Those of a quadratic; its bend times the squared norms of rows, where it is the same."""
+        face = self.face
+        if type(face) is DualFace and face.flat and self.problem.A.row_major:
+            return np.asarray(face.bend[0] * self.problem.row_norms_squared[chosen[unknown]])
+        out = np.empty(int(unknown.sum()))
+        curvatures(B, ids[unknown], face.bend, out)
+        return out
 
     def sweeps_for(self, lines: int) -> int:
         """Sweeps over a small working set cost little beside the look at all coordinates."""
@@ -317,7 +326,7 @@ class Newton(Method):
             curvature = self.curvatures_of(chosen, B, ids)
             on_gram = self.minimise_model(B, ids, table, z, slope, curvature)
             if face.quadratic and not on_gram:  # the model is exact; its slope tells the margins
-                follow_slope(face.m, face.slope, slope, face.bend)
+                follow_slope(face.m, face.slope, slope, face.bend, face.flat)
                 face.z[chosen], face.slope = z, slope
                 return 0.0
         if on_gram:
