@@ -15,31 +15,23 @@ import numpy as np
 
 from ..certificate import DualPoint, Pair
 from ..errors import IncompatibleError, ParameterError
-from ..matrix import CSR, Dense
+from ..matrix import CSR
 from ..problem import Problem
 from .base import EPS, Method, gradient_drift, size_of
+from .choice import Choice
 from .composite import fill_terms, follow_slope
 from .faces import DualFace, PrimalFace, ProximalFace, TallFace, best_face, face_of
-from .gram import FACTOR, LARGEST, GramOfLines, minimise_on_gram
-from .row_tiles import BLOCK, shuffle_blocks
+from .gram import FACTOR, GramOfLines, minimise_on_gram
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
-from .working_set import CopiedLines, curvatures, descend, forces, line_dots, move_margins
+from .working_set import curvatures, descend, line_dots, move_margins
 
-SMALLEST_SET = 100  # coordinates of the first working set, or a quarter of the rows, ...
-LARGEST_START = 400  # ... up to so many
-FULL = 0.6  # share of a working set that has moved: the next one is larger
-NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
-SLACK = 0.2  # times rows over columns, up to 1: rows join whose margins were that many of the last
-# epoch's moves away from a kink; one step moves all margins where columns are few
 SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
-COPIED = 0.28  # of the entries of sparse data, that working sets may copy for what is still zero
 ROUNDS = 40
 STEPS = 6  # of Newton's without a look, where nothing has a kink
-ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-10  # the same after epochs that did not help
 SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
@@ -92,20 +84,15 @@ class Newton(Method):
         self.begun = False
         self.settled = False
         self.stale = False
-        self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.gap = math.inf
         self.eps = 0.0
-        self.order = np.arange(0 if isinstance(self.face, PrimalFace) else p.n)
-        self.position = np.full(len(self.face.full), -1, dtype=np.int32)
-        self.copies: Any = None
         self.inner = INNER
         self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
         self.futile = 0  # Newton's steps in a row that gained less than sweeps would have
         self.patience = 2
         self.last_gap = math.inf
-        self.chosen = np.zeros(0, dtype=int)
-        self.member = np.zeros(len(self.face.full), dtype=bool)
+        self.choice = Choice(self.face, self.key)
         self.set_size = 0
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
@@ -119,14 +106,14 @@ class Newton(Method):
         self.pair = self.face.pair()
         self._set_goal()
         self.settled = False
-        self.moved = 0.0
+        self.choice.move(self.face)
 
     def _set_goal(self) -> None:
         """How far the next epoch solves its model."""
         gap = self.pair.gap
-        grown = len(self.chosen) > 1.1 * self.set_size
+        grown = len(self.choice.chosen) > 1.1 * self.set_size
         self.settled = not grown
-        self.set_size = len(self.chosen)
+        self.set_size = len(self.choice.chosen)
         if gap > FAST * self.last_gap and not grown:
             self.sharp = max(0.03 * self.sharp, SHARPEST)
         if gap > SLOW * self.last_gap and not grown:
@@ -156,8 +143,8 @@ class Newton(Method):
             self.step_on_gram(face)
             yield
             return
-        chosen = self.chosen = self.choose()
-        B, ids = self.lines(chosen)
+        chosen = self.choice.next()
+        B, ids = self.choice.lines(chosen)
         table = face.full[chosen]
         last = math.inf
         for _ in range(ROUNDS):
@@ -171,9 +158,7 @@ class Newton(Method):
             yield
         self.stale = False
         before, face.gradient = face.gradient, face.gradient_of(face.slope)
-        if isinstance(face, DualFace) and self.problem.n > self.problem.d:
-            share = min(SLACK * self.problem.n / self.problem.d, 1.0)
-            self.moved = share * float(np.mean(np.abs(face.gradient - before)))
+        self.choice.watch(before)
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
@@ -219,75 +204,6 @@ class Newton(Method):
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += (direction.passes - before) * self.problem.A.stored
-
-    def lines(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Lines of the chosen coordinates; copies are kept for as long as they serve."""
-        face = self.face
-        if not face.across or len(chosen) == 0:
-            return face.data, chosen
-        fresh = chosen[self.position[chosen] < 0]
-        if len(fresh) and isinstance(face.data, Dense) and len(fresh) < len(chosen):
-            self.position[fresh] = self.copies.add(face.data, fresh)
-        elif len(fresh):
-            self.copies = None  # never two copies at a time
-            self.copies = CopiedLines(face.data, chosen)
-            self.position[:] = -1
-            self.position[chosen] = np.arange(len(chosen))
-        return self.copies.lines, self.position[chosen]
-
-    def choose(self) -> np.ndarray:
-        """Coordinates that are not zero, and the zeros that want to move most."""
-        face = self.face
-        z = face.z
-        force = np.empty(len(z))
-        nonzero = forces(z, face.gradient, face.full, NEAR, self.moved, force)
-        able = np.flatnonzero(force > -math.inf)
-        full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
-        self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
-        if isinstance(face, PrimalFace) and len(able) > self.wanted:
-            able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
-        able = self.within_budget(able, force)
-        if isinstance(face, PrimalFace):
-            return self.joined(able)
-        shuffle_blocks(self.order, self.key, self.t, 1 if isinstance(face.data, Dense) else BLOCK)
-        self.t += len(self.order)
-        keep = np.zeros(len(z), dtype=bool)
-        keep[able] = True
-        return self.order[keep[self.order]]
-
-    def too_many(self, lines: np.ndarray) -> bool:
-        """Whether copies of these lines would take more memory than they may."""
-        p = self.problem
-        if not (self.face.across and isinstance(p.A, CSR)):
-            return False
-        return float(np.sum(p.stored_counts[1][lines])) > COPIED * p.A.stored
-
-    def within_budget(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """What is free, and the strongest of the rest, as far as copies may take memory."""
-        if not self.too_many(able):
-            return able
-        stored = self.problem.stored_counts[1]
-        able = able[np.argsort(-force[able], kind="stable")]
-        fits = int(np.count_nonzero(np.cumsum(stored[able]) <= COPIED * self.problem.A.stored))
-        free = int(np.count_nonzero(np.isinf(force[able])))
-        return able[: max(fits, free + max(SMALLEST_SET, free // 10))]
-
-    def joined(self, able: np.ndarray) -> np.ndarray:
-        """Add to the last working set, whose copies and products are at hand, or start a new one.
-
-        What has been chosen stays in its place.
-        """
-        fresh = able[~self.member[able]]
-        if len(fresh) == 0 and len(able) > ALIKE * len(self.chosen):
-            return self.chosen
-        size = len(self.chosen) + len(fresh)
-        joins = len(able) > ALIKE * len(self.chosen) and (size <= LARGEST or len(able) > LARGEST)
-        chosen = np.concatenate([self.chosen, np.sort(fresh)]) if joins else able
-        if not joins or self.too_many(chosen):
-            chosen = np.sort(able)
-            self.member[self.chosen] = False
-        self.member[chosen] = True
-        return chosen
 
     def curvatures_of(self, chosen: np.ndarray, B: Any, ids: np.ndarray) -> np.ndarray:
         """Second derivatives of the model; those of a quadratic are computed once."""
