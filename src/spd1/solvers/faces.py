@@ -24,22 +24,40 @@ from .few_rows import column_gram, few_columns, root_of, row_gram, suits
 
 FADE = 0.7  # of the proximal term, an epoch
 FAINTEST = 1e-4
+TALL = 5  # rows a column
+MOST_FREE = 2  # columns without penalty that the dual can do with
 
 
 def best_face(problem: Problem) -> str:
     """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
     smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
     net = getattr(problem.loss, "conjugate_net", None)
-    smooth_dual = problem.mu > 0 and net is not None
+    smooth_dual = (problem.mu > 0 or few_free(problem)) and net is not None
     if not smooth_primal:
         if smooth_dual:
             return "dual"
         return "proximal" if net is not None else ""
-    if smooth_dual and net is not None and problem.reg.plain and problem.n <= 5 * problem.d:
+    if smooth_dual and net is not None and problem.reg.plain and problem.n <= TALL * problem.d:
         low, high = problem.loss.domain(float(problem.b[0]))
         if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
             return "dual"
     return "primal"
+
+
+def few_free(problem: Problem) -> bool:
+    """Whether every column has l2 > 0 but for one or two that have no penalty and no bounds.
+
+    On tall data the proximal term had better be on all columns.
+    """
+    reg = problem.reg
+    if np.ndim(reg.l2) == 0 or problem.n > TALL * problem.d:
+        return False
+    free = np.asarray(reg.l2) == 0.0
+    if not 0 < np.count_nonzero(free) <= min(MOST_FREE, problem.d - 1):
+        return False
+    fields = (reg.l1, reg.lower, reg.upper)
+    l1, lower, upper = (np.broadcast_to(np.asarray(v), free.shape)[free] for v in fields)
+    return bool(np.all(l1 == 0.0) and np.all(lower == -math.inf) and np.all(upper == math.inf))
 
 
 class Face:
@@ -276,4 +294,9 @@ def face_of(problem: Problem) -> Face:
         return TallFace(problem) if few_columns(problem) else PrimalFace(problem)
     if kind == "proximal":
         return ProximalFace(problem)
+    if problem.mu == 0.0:
+        from .free_face import FreeFace, FreeGramFace
+
+        few = suits(problem.with_regularizer(ElasticNet(l2=1.0))) and problem.reg.plain
+        return FreeGramFace(problem) if few else FreeFace(problem)
     return GramFace(problem) if suits(problem) else DualFace(problem)

@@ -21,7 +21,7 @@ from .base import Method
 from .composite import (
     fill_terms,
 )
-from .faces import PrimalFace, ProximalFace, TallFace, best_face, face_of
+from .faces import PrimalFace, TallFace, best_face, face_of
 from .gram import FACTOR, LARGEST, GramOfLines, minimise_on_gram
 from .row_tiles import BLOCK, shuffle_blocks
 from .smooth import SmoothDirection
@@ -170,7 +170,7 @@ class Newton(Method):
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
-        if isinstance(face, ProximalFace):
+        if hasattr(face, "advance"):
             face.advance()
             self.entries_read += self.problem.A.stored
         yield
