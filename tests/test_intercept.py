@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L2, ElasticNet, Problem, certify, solve
-from spd1.concomitant import best_scale, joint_value
+from spd1.huber_objective import best_scale, joint_value
 from spd1.intercept import Design
 from spd1.offsets import OffsetSearch
 

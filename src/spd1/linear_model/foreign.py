@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
 from ..certificate import Certificate, certify_point, relative
-from ..concomitant import HuberScale, joint_bound, joint_value
+from ..concomitant import HuberScale
 from ..errors import DataError, IncompatibleError
+from ..huber_objective import joint_bound, joint_value
 from ..intercept import Design
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
