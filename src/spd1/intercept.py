@@ -33,8 +33,8 @@ __all__ = ["Design", "with_free_intercept"]
 
 
 LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
-LEAN = 0.5  # of the gap asked for, that the penalised problem is solved to
-SHARE = 0.3  # of the length of a row that the intercept's column adds
+LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
+SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
 SAMPLED = 64  # rows that tell it
 GAPS = ("primal", "dual", "gap", "rel_gap")
 
@@ -128,8 +128,10 @@ class Design:
         hardly moves, and in most cases its certificate without the penalty is good enough.
         """
         from .solvers.auto import pick
+        from .solvers.few_rows import LARGEST as FEW_ROWS
 
-        unit = typical_length(self.X)
+        few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
+        unit = typical_length(self.X, 1.0 if few else SHARE)
         options = dict(options)
         if options.get("x0") is not None:
             x0 = check_point(options["x0"], self.d + 1, "x0").copy()
@@ -202,14 +204,14 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     return Result(**{**_fields(lean), **values, "status": status})
 
 
-def typical_length(X: Any) -> float:
+def typical_length(X: Any, share: float) -> float:
     """Share of the length of a typical row, as a power of two: multiplying by it is exact."""
     if sp.issparse(X):
         square = float(np.vdot(X.data, X.data)) / X.shape[0]
     else:
         rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED)], dtype=float)
         square = float(np.vdot(rows, rows)) / len(rows)
-    size = SHARE * math.sqrt(square)
+    size = share * math.sqrt(square)
     return 2.0 ** round(math.log2(size)) if 1e-30 < size < 1e30 else 1.0
 
 

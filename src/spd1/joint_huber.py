@@ -175,7 +175,7 @@ class JointNewton:
             self.gram = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=float)
         twice = 2.0 * self.a
         H = self.gram.copy()
-        diagonal = H.reshape(-1)[:: len(H) + 1]
+        diagonal = np.einsum("ii->i", H)  # a view, whatever the order
         diagonal += twice / weight + DAMPING * diagonal
         found = bordered(H, -twice * goal, twice * Z, Z, ends)
         if found is None:
@@ -194,7 +194,7 @@ class JointNewton:
         scaled = sp.diags_array(root) @ A if sp.issparse(A) else A * root[:, None]
         H = scaled.T @ scaled
         H = np.array(H.toarray() if sp.issparse(H) else H)
-        diagonal = H.reshape(-1)[:: len(H) + 1]
+        diagonal = np.einsum("ii->i", H)  # a view, whatever the order
         diagonal += 2.0 * self.a + DAMPING * diagonal
         weighted = weight[:, None] * Z
         B = np.asarray(A.T @ weighted)
