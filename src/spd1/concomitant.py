@@ -17,7 +17,6 @@ from .huber_objective import best_scale, joint_bound, joint_value
 from .jit import clock
 from .joint_huber import JointNewton
 from .losses import Huber
-from .offsets import FORGET, IDLE, LOOKS, MOST_STEPS, TIGHTEST, Patience
 from .regularizers import ElasticNet
 from .result import Progress, Result, Trace
 
@@ -27,6 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
 EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
+TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
+MOST_STEPS = 60
+FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
+IDLE = 12  # and so many end the search
+LOOKS = 50  # at a slice, before the search goes on with what it has
 FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
 
 
@@ -37,6 +41,19 @@ class Slice(NamedTuple):
     x: np.ndarray
     value: float
     slope: float
+
+
+class Patience:
+    """Callback that ends a run after so many looks, and remembers that it did."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.spent = looks, False
+
+    def __call__(self, row: Progress) -> bool:
+        del row
+        self.left -= 1
+        self.spent = self.left < 0
+        return self.spent
 
 
 class HuberScale:

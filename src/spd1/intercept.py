@@ -35,6 +35,9 @@ __all__ = ["Design", "with_free_intercept"]
 LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
 LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
 SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
+UNEVEN_SHARE = 0.3  # the same where one class has more than ...
+EVEN = 0.1  # ... this much more weight than the other
+FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
 SAMPLED = 64  # rows that tell it
 GAPS = ("primal", "dual", "gap", "rel_gap")
 
@@ -114,37 +117,50 @@ class Design:
         kind = loss if isinstance(loss, str) else type(loss).__name__
         if kind in ("squared", "Squared") and self.centrable:
             return self.solve_centred(b, reg, weight, options)
-        if reg.mu > 0.0 and (as_loss(loss).gamma > 0 or kind in ("poisson", "Poisson")):
+        if self.may_lean(loss, reg, options):
             return self.solve_leaning(b, loss, reg, weight, options)
         return solve(self.problem(b, loss, reg, weight), **options)
+
+    def may_lean(self, loss: Any, reg: ElasticNet, options: dict[str, Any]) -> bool:
+        """Whether a faint penalty on the intercept may help, and would not show in the gap."""
+        loss = as_loss(loss)
+        known = getattr(loss, "label_kind", "real") in ("sign", "real")
+        return reg.mu > 0.0 and loss.gamma > 0 and known and options.get("tol", 1e-6) >= FAINT
 
     def solve_leaning(
         self, b: Any, loss: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
     ) -> Result:
         """Smooth losses: first with a penalty on the intercept too faint to matter.
 
-        The engines for l2 > 0 want it on every column. A column of the constant ``unit`` has the
-        length of an ordinary one, so that with their l2 the intercept pays l2 / unit^2: the optimum
-        hardly moves, and in most cases its certificate without the penalty is good enough.
+        The engines for l2 > 0 want it on every column. A column of the constant ``unit`` has a
+        share of the length of a row, so that with their l2 the intercept pays l2 / unit^2: the
+        optimum hardly moves, and in most cases its certificate without the penalty is good enough.
+        Targets are moved by their mean, and unequal classes get a fainter penalty: what the
+        penalty costs grows with the square of the intercept.
         """
         from .solvers.auto import pick
         from .solvers.few_rows import LARGEST as FEW_ROWS
 
         few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
-        unit = typical_length(self.X, 1.0 if few else SHARE)
+        b = np.asarray(b, dtype=float)
+        lean = float(np.average(b, weights=weight))
+        level, uneven = (0.0, abs(lean)) if as_loss(loss).label_kind == "sign" else (lean, 0.0)
+        share = SHARE if uneven <= EVEN else UNEVEN_SHARE
+        unit = typical_length(self.X, 1.0 if few else share)
         options = dict(options)
         if options.get("x0") is not None:
             x0 = check_point(options["x0"], self.d + 1, "x0").copy()
-            x0[-1] /= unit
+            x0[-1] = (x0[-1] - level) / unit
             options["x0"] = x0
-        lean = Problem(joined(self.X, unit), b, loss, with_intercept(reg, self.d), weight)
-        whole = lean.with_regularizer(with_free_intercept(reg, self.d))
-        if pick(lean)[0] in LEANING:
-            result = solve(lean, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
+        near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
+        whole = near.with_regularizer(with_free_intercept(reg, self.d))
+        if pick(near)[0] in LEANING:
+            result = solve(near, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
             result = finished(result, whole, options)
         else:
             result = solve(whole, **options)
-        return Result(**{**_fields(result), "x": np.append(result.x[:-1], result.x[-1] * unit)})
+        x = np.append(result.x[:-1], result.x[-1] * unit + level)
+        return Result(**{**_fields(result), "x": x})
 
     def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
         """Constant targets: the intercept alone may fit them without a rounding error."""

@@ -18,7 +18,8 @@ from ..regularizers import ElasticNet as Net
 from ._base import Task
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
-from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._huber import HuberRegressor
+from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
 from ._margin import LinearSVC, RidgeClassifier
 from ._progress import Watch
 from ._regressors import CertifiedRegressor, ElasticNet, Lasso, Ridge
