@@ -22,8 +22,9 @@ from .composite import (
 )
 from .few_rows import column_gram, few_columns, root_of, row_gram, suits
 
-FADE = 0.7  # of the proximal term, an epoch
-FAINTEST = 1e-4
+# Of the proximal term: its start, what is left of it after an epoch, and where that ends
+FADING = (0.1, 0.5, 1e-6)
+WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
 TALL = 5  # rows a column
 MOST_FREE = 2  # columns without penalty that the dual can do with
 
@@ -265,8 +266,9 @@ class ProximalFace(DualFace):
         squares = problem.column_norms_squared
         mean = max(float(squares.mean()), 1e-300)
         scale = L * float(problem.row_norms_squared.mean()) / size + 1e-300
-        self.rho = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
-        self.faintest = FAINTEST * self.rho
+        usual = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
+        start, self.fade, end = WITH_L2 if np.any(np.asarray(problem.reg.l2) > 0.0) else FADING
+        self.rho, self.faintest = start * usual, end * usual
         self.move_centre(problem.reg.minimiser(problem.d))
 
     def move_centre(self, centre: np.ndarray) -> None:
@@ -281,7 +283,7 @@ class ProximalFace(DualFace):
 
     def advance(self) -> None:
         """Let the centre follow x."""
-        self.rho = np.maximum(FADE * self.rho, self.faintest)
+        self.rho = np.maximum(self.fade * self.rho, self.faintest)
         self.move_centre(self.slope.copy())
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
         self.gradient = self.gradient_of(self.slope)
