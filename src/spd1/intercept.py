@@ -35,8 +35,9 @@ __all__ = ["Design", "with_free_intercept"]
 LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
 LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
 SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
-UNEVEN_SHARE = 0.3  # the same where one class has more than ...
-EVEN = 0.1  # ... this much more weight than the other
+FAR_SHARE = 0.3  # the same where the intercept will be large: ...
+EVEN = 0.1  # ... one class has so much more weight than the other, ...
+FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
 FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
 SAMPLED = 64  # rows that tell it
 GAPS = ("primal", "dual", "gap", "rel_gap")
@@ -135,17 +136,14 @@ class Design:
         The engines for l2 > 0 want it on every column. A column of the constant ``unit`` has a
         share of the length of a row, so that with their l2 the intercept pays l2 / unit^2: the
         optimum hardly moves, and in most cases its certificate without the penalty is good enough.
-        Targets are moved by their mean, and unequal classes get a fainter penalty: what the
-        penalty costs grows with the square of the intercept.
+        What it costs grows with the square of the intercept: see ``guess``.
         """
         from .solvers.auto import pick
         from .solvers.few_rows import LARGEST as FEW_ROWS
 
         few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
         b = np.asarray(b, dtype=float)
-        lean = float(np.average(b, weights=weight))
-        level, uneven = (0.0, abs(lean)) if as_loss(loss).label_kind == "sign" else (lean, 0.0)
-        share = SHARE if uneven <= EVEN else UNEVEN_SHARE
+        level, share = self.guess(b, loss, weight)
         unit = typical_length(self.X, 1.0 if few else share)
         options = dict(options)
         if options.get("x0") is not None:
@@ -161,6 +159,14 @@ class Design:
             result = solve(whole, **options)
         x = np.append(result.x[:-1], result.x[-1] * unit + level)
         return Result(**{**_fields(result), "x": x})
+
+    def guess(self, b: np.ndarray, loss: Any, weight: Any) -> tuple[float, float]:
+        """Where the intercept may be, if that is far, and the share of its column in a row."""
+        mean = float(np.average(b, weights=weight))
+        if as_loss(loss).label_kind == "sign":
+            return 0.0, SHARE if abs(mean) <= EVEN else FAR_SHARE
+        far = abs(mean) > FAR * float(np.std(b))  # else features may well explain the mean
+        return (mean, FAR_SHARE) if far else (0.0, SHARE)
 
     def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
         """Constant targets: the intercept alone may fit them without a rounding error."""

@@ -23,8 +23,8 @@ from .huber_objective import best_scale, force_bound, joint_value
 __all__ = ["JointNewton", "Place"]
 
 LARGEST = 2000  # rows or columns of a dense factor
-DAMPING = 1e-13  # of each diagonal entry of a factor
-FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
+DAMPINGS = (1e-15, 1e-12, 1e-9)  # of each diagonal entry, until the factor exists
+FAINTEST = 1e-15  # of the first scale: below it the data is fitted exactly
 MOST_STEPS = 100
 FADE = 0.2  # of the curvature lent to samples outside, a full step
 LEAST_SHARE = 1e-6
@@ -176,7 +176,7 @@ class JointNewton:
         twice = 2.0 * self.a
         H = self.gram.copy()
         diagonal = np.einsum("ii->i", H)  # a view, whatever the order
-        diagonal += twice / weight + DAMPING * diagonal
+        diagonal += twice / weight
         found = bordered(H, -twice * goal, twice * Z, Z, ends)
         if found is None:
             return None
@@ -195,11 +195,11 @@ class JointNewton:
         H = scaled.T @ scaled
         H = np.array(H.toarray() if sp.issparse(H) else H)
         diagonal = np.einsum("ii->i", H)  # a view, whatever the order
-        diagonal += 2.0 * self.a + DAMPING * diagonal
+        diagonal += 2.0 * self.a
         weighted = weight[:, None] * Z
         B = np.asarray(A.T @ weighted)
-        factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-        if failed:
+        factor = factor_of(H)
+        if factor is None:
             return None
         solved, _ = lapack.dpotrs(factor, np.column_stack([A.T @ (weight * goal), B]), lower=1)
         # x = H^-1 (A'W goal - B t), and (Z'WZ - B'H^-1 B) t = ends + Z'W goal - B'H^-1 A'W goal
@@ -213,13 +213,24 @@ class JointNewton:
 def bordered(
     H: np.ndarray, right: np.ndarray, B: np.ndarray, C: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """H p - B t = right and C'p = ends, for positive definite H, which is overwritten."""
-    factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
+    """H p - B t = right and C'p = ends, for positive definite H, whose diagonal changes."""
+    factor = factor_of(H)
+    if factor is None:
         return None
     solved, _ = lapack.dpotrs(factor, np.column_stack([right, B]), lower=1)
     t = small_solve(C.T @ solved[:, 1:], ends - C.T @ solved[:, 0])
     return solved[:, 0] + solved[:, 1:] @ t, t
+
+
+def factor_of(H: np.ndarray) -> np.ndarray | None:
+    """Cholesky factor of H, or of what a little more on its diagonal makes of it."""
+    diagonal = np.einsum("ii->i", H)
+    for damping in DAMPINGS:
+        diagonal *= 1.0 + damping
+        factor, failed = lapack.dpotrf(H.T, lower=1, clean=0)
+        if not failed:
+            return np.asarray(factor)
+    return None
 
 
 def small_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
