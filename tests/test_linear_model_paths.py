@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as peer
 
-from spd1 import DataError, ElasticNet, ParameterError, certify
+from spd1 import DataError, ElasticNet, ParameterError, Problem, certify
 from spd1 import linear_model as ours
 from spd1.intercept import Design
 
@@ -123,3 +123,38 @@ def test_logistic_regression_cv(sparse_truth):
     np.testing.assert_allclose(mine.scores_, theirs.scores_, rtol=2e-2, atol=1e-3)
     assert pytest.approx(theirs.C_) == mine.C_
     assert mine.rel_gap_ <= 1e-8
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_tall_path_on_one_gram_matrix(ratio, positive, fit_intercept, rng):
+    """Gaps are those of the data, and no less than what a single sharp fit gains."""
+    X = rng.normal(size=(120, 15)) @ rng.normal(size=(15, 15)) + 2.0
+    y = X[:, 0] - X[:, 1] + 3.0 + rng.normal(size=120)
+    weight = rng.random(120)
+    found = ours.path(
+        X, y, l1_ratio=ratio, positive=positive, fit_intercept=fit_intercept, sample_weight=weight,
+        n_alphas=8, tol=1e-6,
+    )  # fmt: skip
+    assert found.rel_gaps.max() <= 1e-6
+    design = Design(X, fit_intercept, weight)
+    for k in range(0, 8, 2):
+        lower = 0.0 if positive else -np.inf
+        alpha = found.alphas[k]
+        net = ElasticNet(l1=alpha * ratio, l2=alpha * (1 - ratio), lower=lower)
+        problem = design.problem(y, "squared", net)
+        x = found.coefs[k]
+        x = np.append(x, found.intercepts[k]) if fit_intercept else x
+        sharp = design.solve(y, "squared", net, tol=1e-10)
+        assert problem.primal(x) - sharp.primal <= found.dual_gaps[k] + 1e-10 * sharp.primal
+
+
+def test_gram_matrix_that_is_not_accurate_enough(rng):
+    """A far-off mean without an intercept: whatever the matrix says, the data decide."""
+    X = 1e6 + rng.normal(size=(60, 3))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=60)
+    found = ours.path(X, y, fit_intercept=False, alphas=[1e-3, 1e-4], tol=1e-4)
+    for k, alpha in enumerate(found.alphas):
+        problem = Problem(X, y, "squared", ElasticNet(l1=alpha))
+        assert certify(found.coefs[k], problem).rel_gap <= 2.0 * max(found.rel_gaps[k], 1e-4)

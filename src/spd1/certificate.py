@@ -260,7 +260,7 @@ def better(
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
     """About the best multiple theta y, 0 <= theta <= 1; y alone may be far off."""
-    if problem.net.is_plain():
+    if problem.reg.scalar and problem.reg.plain and problem.mu > 0.0:
         return _best_multiple_of_plain(problem, y)
     zero, whole = zero_dual(problem), feasible_dual(problem, y)
     if not math.isfinite(zero.value):

@@ -1,15 +1,9 @@
 """Huber regression that finds its scale: min over x and sigma, with a certificate for both.
 
-    Phi(x, sigma) = sigma + sum_i c_i sigma H((a_i'x - b_i) / sigma) + a |x|^2
-    H(z) = z^2 up to |z| = epsilon, 2 epsilon |z| - epsilon^2 beyond
-
-is convex in both (Huber's concomitant scale, the objective of scikit-learn's HuberRegressor). At
-a fixed sigma it is ``sigma + (2 / sigma) P`` with P an ordinary problem: Huber loss with delta =
-epsilon sigma and l2 = a sigma. With sigma H(r / sigma) = sup_q { q r - sigma q^2 / 4 } the dual is
-
-    D(q) = - sum_i c_i q_i b_i - |A'(c q)|^2 / (4 a),   |q_i| <= 2 epsilon,  sum_i c_i q_i^2 <= 4
-
-so the dual point of any slice, scaled into that ball, proves a bound for the whole.
+Small data are left to Newton's method in everything at once (``joint_huber``). Else a search along
+sigma: at a fixed sigma the objective Phi of ``huber_objective`` is ``sigma + (2 / sigma) P`` with P
+an ordinary problem, Huber loss with delta = epsilon sigma and l2 = a sigma, and the dual point
+of any slice, scaled into the dual's ball, proves a bound for the whole.
 """
 
 from __future__ import annotations
@@ -19,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .huber_objective import best_scale, joint_bound, joint_value
+from .jit import clock
+from .joint_huber import JointNewton
 from .losses import Huber
-from .offsets import FORGET, IDLE, LOOKS, MOST_STEPS, TIGHTEST, Patience
-from .problem import Problem
 from .regularizers import ElasticNet
 from .result import Progress, Result, Trace
 
@@ -31,59 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
 EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
+TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
+MOST_STEPS = 60
+FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
+IDLE = 12  # and so many end the search
+LOOKS = 50  # at a slice, before the search goes on with what it has
 FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
-
-
-def joint_value(
-    residual: np.ndarray, c: np.ndarray, penalty: float, sigma: float, epsilon: float
-) -> float:
-    """Phi at residuals a_i'x - b_i, with penalty = a |x|^2; its limit at sigma = 0."""
-    size = np.abs(residual)
-    linear = 2.0 * epsilon * size - sigma * epsilon**2
-    inside = size <= epsilon * sigma
-    with np.errstate(divide="ignore", invalid="ignore"):
-        square = size * size / sigma if sigma > 0 else np.zeros_like(size)
-    return float(sigma + c @ np.where(inside, square, linear) + penalty)
-
-
-def best_scale(residual: np.ndarray, c: np.ndarray, epsilon: float) -> float:
-    """The sigma that minimises Phi for given residuals; its derivative increases in sigma.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> best_scale(np.array([1.0, -1.0]), np.array([0.5, 0.5]), 1.35)
-    1.0
-    """
-    size = np.abs(residual)
-    order = np.argsort(size)
-    size, c = size[order], c[order]
-    inner = np.concatenate([[0.0], np.cumsum(c * size * size)])  # of the k smallest
-    outer = 1.0 - np.concatenate([[0.0], np.cumsum(c)])  # weight of the others
-    room = 1.0 - epsilon**2 * np.maximum(outer, 0.0)
-    for k in range(len(size) + 1):  # try k residuals inside
-        if room[k] <= 0.0:
-            continue
-        sigma = math.sqrt(inner[k] / room[k])
-        left = size[k - 1] if k > 0 else 0.0
-        right = size[k] if k < len(size) else math.inf
-        if left <= epsilon * sigma * (1 + 1e-12) and epsilon * sigma <= right * (1 + 1e-12):
-            return sigma
-    return 0.0
-
-
-def joint_bound(problem: Problem, y: np.ndarray, value: float, sigma: float) -> tuple[float, Any]:
-    """Bound and dual point q that a feasible y of the slice at sigma, D(y) = value, proves."""
-    epsilon = problem.loss.delta / sigma
-    q = 2.0 * y / sigma
-    square = float(problem.c @ (q * q))
-    linear = -float(problem.c @ (q * problem.b))
-    curved = max(linear - 0.25 * sigma * square - 2.0 / sigma * value, 0.0)
-    most = min(2.0 / math.sqrt(square), 2.0 * epsilon / np.abs(q).max()) if square > 0 else 0.0
-    theta = most if curved <= 0.0 else min(max(0.5 * linear / curved, 0.0), most)
-    if linear <= 0.0:
-        theta = 0.0
-    return theta * linear - theta * theta * curved, theta * q
 
 
 class Slice(NamedTuple):
@@ -93,6 +41,19 @@ class Slice(NamedTuple):
     x: np.ndarray
     value: float
     slope: float
+
+
+class Patience:
+    """Callback that ends a run after so many looks, and remembers that it did."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.spent = looks, False
+
+    def __call__(self, row: Progress) -> bool:
+        del row
+        self.left -= 1
+        self.spent = self.left < 0
+        return self.spent
 
 
 class HuberScale:
@@ -179,6 +140,55 @@ class HuberScale:
         return gap, gap / max(abs(self.best.value), abs(self.bound), float(np.finfo(float).tiny))
 
     def run(self) -> Result:
+        if JointNewton.suits(self.design.X, self.a) and self.options.get("method") in (
+            None,
+            "auto",
+        ):
+            status = self.run_jointly()
+            if status:
+                return self.result(status, "Newton's method in coefficients and scale")
+        return self.run_slices()
+
+    def run_jointly(self) -> str:
+        """Newton's method in everything at once; '' if it has come to rest too early."""
+        newton = JointNewton(
+            self.design.X, self.b, self.c, self.epsilon, self.a, self.design.fit_intercept
+        )
+        limit = self.options.get("max_seconds") or math.inf
+        started = clock()
+        try:
+            for place, value in newton.places(self.x, self.first_scale()):
+                if self.best is None or value <= self.best.value:
+                    x = np.append(place.x, place.level) if self.design.fit_intercept else place.x
+                    self.x, self.sigma = x, place.sigma
+                    self.best = Slice(place.sigma, x, value, 0.0)
+                for bound, q in newton.bounds(place):
+                    if bound > self.bound:
+                        self.bound, self.q = bound, q
+                self.passes, self.seconds = newton.passes, clock() - started
+                status = self.judge("max_seconds" if self.seconds >= limit else "")
+                if status:
+                    return status
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            return "interrupted"
+        return ""
+
+    def judge(self, ended: str) -> str:
+        """Add a row to the trace, tell the callback; why to stop now, or ''."""
+        assert self.best is not None
+        gap, rel_gap = self.gap()
+        row = (self.passes, self.passes, self.seconds)
+        self.trace.rows.append(Progress(*row, self.best.value, self.bound, gap, rel_gap))
+        if rel_gap <= self.tol:
+            return "converged"
+        if self.callback is not None and self.callback(self.trace.rows[-1]):
+            return "interrupted"
+        return ended
+
+    def run_slices(self) -> Result:
+        """The search along sigma."""
         first = sigma = self.first_scale()
         if sigma <= 0.0:  # fitted exactly by a constant, or by the start
             spread = float(np.abs(self.b).max())
@@ -187,16 +197,8 @@ class HuberScale:
         smallest, idle = math.inf, 0
         for _ in range(MOST_STEPS):
             found, ended = self.look(sigma, tol)
-            assert self.best is not None
-            gap, rel_gap = self.gap()
-            row = (self.passes, self.passes, self.seconds)
-            self.trace.rows.append(Progress(*row, self.best.value, self.bound, gap, rel_gap))
-            if rel_gap <= self.tol:
-                status = "converged"
-            elif self.callback is not None and self.callback(self.trace.rows[-1]):
-                status = "interrupted"
-            elif ended in ("interrupted", "max_seconds"):
-                status = ended
+            status = self.judge(ended if ended in ("interrupted", "max_seconds") else "")
+            rel_gap = self.trace.rows[-1].rel_gap
             idle = 0 if rel_gap < 0.9 * smallest else idle + 1
             smallest = min(smallest, rel_gap)
             if status or idle >= IDLE:
@@ -211,12 +213,13 @@ class HuberScale:
                 now = math.log(self.high.sigma / self.low.sigma)
                 stuck, width = (stuck + 1, width) if now > 0.5 * width else (0, now)
             sigma = max(self.next_scale(found, stuck), FAINTEST * first)
-        return self.result(status or "max_passes")
+        how = f"search along the scale, {len(self.trace)} slices"
+        return self.result(status or "max_passes", how)
 
-    def result(self, status: str) -> Result:
+    def result(self, status: str, how: str) -> Result:
         assert self.best is not None
         gap, rel_gap = self.gap()
-        label = f"auto: search along the scale, {len(self.trace)} slices"
+        label = f"auto: {how}"
         return Result(
             self.best.x, self.q, self.best.value, self.bound, gap, rel_gap, status,
             self.passes, self.seconds, self.trace, label,

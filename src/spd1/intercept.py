@@ -4,8 +4,10 @@ The problem is always A with a further column of ones whose l1 and l2 are zero, 
 certified is that problem. Three ways lead to its solution:
 
 - least squares on dense float64 data: centred columns and targets, where the intercept is gone;
-- losses with corners and l2 > 0: a search along the intercept, see ``offsets``;
-- everything else: the column of ones, stored.
+- smooth losses with l2 > 0: first with a faint penalty on the intercept, then certified, and if
+  need be solved, without;
+- everything else: the column of ones, stored. For losses with corners and l2 > 0 the engine has a
+  face of its own for a column without penalty (``solvers/free_face.py``).
 """
 
 from __future__ import annotations
@@ -17,15 +19,38 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .certificate import certificate_of, pair_of
 from .losses import as_loss
 from .matrix import Dense as DenseMatrix
 from .matrix import as_matrix, as_scipy
 from .problem import Problem, check_point
+from .products import adjoint, margins
 from .regularizers import ElasticNet
 from .result import Result
 from .solve import solve
 
 __all__ = ["Design", "with_free_intercept"]
+
+
+LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
+LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
+SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
+FAR_SHARE = 0.3  # the same where the intercept will be large: ...
+EVEN = 0.1  # ... one class has so much more weight than the other, ...
+FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
+FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
+SAMPLED = 64  # rows that tell it
+GAPS = ("primal", "dual", "gap", "rel_gap")
+
+
+def with_intercept(reg: ElasticNet, d: int) -> ElasticNet:
+    """The regularizer of d features and, last, an intercept that pays as much l2 as they do."""
+    if reg.scalar and reg.plain:
+        return reg
+    free = with_free_intercept(reg, d)
+    l2 = np.array(free.l2)
+    l2[-1] = l2[:-1].mean()
+    return ElasticNet(free.l1, l2, free.lower, free.upper)
 
 
 def with_free_intercept(reg: ElasticNet, d: int) -> ElasticNet:
@@ -71,20 +96,7 @@ class Design:
     @cached_property
     def data(self) -> Any:
         """The matrix of the problem: X, and a column of ones if there is an intercept."""
-        if not self.fit_intercept:
-            return self.X
-        if sp.issparse(self.X):
-            A: Any = as_scipy(as_matrix(self.X))  # type: ignore[arg-type]  # sorted, checked; int64 indices stay int64
-            ones = sp.csr_array(np.ones((self.n, 1), dtype=A.dtype))
-            return sp.hstack([A, ones], format=A.format)
-        A = as_matrix(self.X)
-        assert isinstance(A, DenseMatrix)
-        values = A.values
-        shape = (self.n, self.d + 1)
-        joined = np.empty(shape if A.row_major else shape[::-1], dtype=values.dtype)
-        joined = joined if A.row_major else joined.T  # in the order of the data
-        joined[:, :-1], joined[:, -1] = values, 1.0
-        return joined
+        return joined(self.X, 1.0) if self.fit_intercept else self.X
 
     def regularizer(self, reg: ElasticNet) -> ElasticNet:
         """The regularizer of the problem: free of charge for the intercept."""
@@ -99,8 +111,6 @@ class Design:
         self, b: Any, loss: Any, reg: ElasticNet, sample_weight: Any = None, **options: Any
     ) -> Result:
         """Solve the problem; options are those of ``spd1.solve``."""
-        from .offsets import OffsetSearch
-
         weight = self.weight if sample_weight is None else sample_weight
         if not self.fit_intercept or options.get("method", "auto") != "auto":
             return solve(self.problem(b, loss, reg, weight), **options)
@@ -108,9 +118,55 @@ class Design:
         kind = loss if isinstance(loss, str) else type(loss).__name__
         if kind in ("squared", "Squared") and self.centrable:
             return self.solve_centred(b, reg, weight, options)
-        if OffsetSearch.suits(self, loss, reg):
-            return OffsetSearch(self, b, loss, reg, weight, options).run()
+        if self.may_lean(loss, reg, options):
+            return self.solve_leaning(b, loss, reg, weight, options)
         return solve(self.problem(b, loss, reg, weight), **options)
+
+    def may_lean(self, loss: Any, reg: ElasticNet, options: dict[str, Any]) -> bool:
+        """Whether a faint penalty on the intercept may help, and would not show in the gap."""
+        loss = as_loss(loss)
+        known = getattr(loss, "label_kind", "real") in ("sign", "real")
+        return reg.mu > 0.0 and loss.gamma > 0 and known and options.get("tol", 1e-6) >= FAINT
+
+    def solve_leaning(
+        self, b: Any, loss: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
+    ) -> Result:
+        """Smooth losses: first with a penalty on the intercept too faint to matter.
+
+        The engines for l2 > 0 want it on every column. A column of the constant ``unit`` has a
+        share of the length of a row, so that with their l2 the intercept pays l2 / unit^2: the
+        optimum hardly moves, and in most cases its certificate without the penalty is good enough.
+        What it costs grows with the square of the intercept: see ``guess``.
+        """
+        from .solvers.auto import pick
+        from .solvers.few_rows import LARGEST as FEW_ROWS
+
+        few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
+        b = np.asarray(b, dtype=float)
+        level, share = self.guess(b, loss, weight)
+        unit = typical_length(self.X, 1.0 if few else share)
+        options = dict(options)
+        if options.get("x0") is not None:
+            x0 = check_point(options["x0"], self.d + 1, "x0").copy()
+            x0[-1] = (x0[-1] - level) / unit
+            options["x0"] = x0
+        near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
+        whole = near.with_regularizer(with_free_intercept(reg, self.d))
+        if pick(near)[0] in LEANING:
+            result = solve(near, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
+            result = finished(result, whole, options)
+        else:
+            result = solve(whole, **options)
+        x = np.append(result.x[:-1], result.x[-1] * unit + level)
+        return Result(**{**_fields(result), "x": x})
+
+    def guess(self, b: np.ndarray, loss: Any, weight: Any) -> tuple[float, float]:
+        """Where the intercept may be, if that is far, and the share of its column in a row."""
+        mean = float(np.average(b, weights=weight))
+        if as_loss(loss).label_kind == "sign":
+            return 0.0, SHARE if abs(mean) <= EVEN else FAR_SHARE
+        far = abs(mean) > FAR * float(np.std(b))  # else features may well explain the mean
+        return (mean, FAR_SHARE) if far else (0.0, SHARE)
 
     def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
         """Constant targets: the intercept alone may fit them without a rounding error."""
@@ -149,6 +205,60 @@ class Design:
         result = solve(Problem(X, b - level, "squared", reg, weight), **options)
         x = np.append(result.x, level - mean @ result.x)
         return Result(**{**_fields(result), "x": x})
+
+
+def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
+    """The result of the penalised problem as one of the whole: certified, or solved on."""
+    tol = options.get("tol", 1e-6)
+    v = -adjoint(whole.A, whole.c * lean.y)
+    proof = certificate_of(pair_of(whole, lean.x, margins(whole.A, lean.x), lean.y, v))
+    if proof.rel_gap > tol and lean.converged:
+        options = {**options, "x0": lean.x, "y0": proof.y if np.any(proof.y) else lean.y}
+        if options.get("max_seconds") is not None:
+            options["max_seconds"] = max(options["max_seconds"] - lean.seconds, 1e-3)
+        rest = solve(whole, **options)
+        rest.trace.rows[:0] = lean.trace.rows
+        return rest
+    status = "converged" if proof.rel_gap <= tol else lean.status
+    last = lean.trace.rows[-1]
+    lean.trace.rows.append(last._replace(**{k: getattr(proof, k) for k in GAPS}))
+    values = {k: getattr(proof, k) for k in (*GAPS, "y")}
+    return Result(**{**_fields(lean), **values, "status": status})
+
+
+def typical_length(X: Any, share: float) -> float:
+    """Share of the length of a typical row, as a power of two: multiplying by it is exact."""
+    if sp.issparse(X):
+        square = float(np.vdot(X.data, X.data)) / X.shape[0]
+    else:
+        rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED)], dtype=float)
+        square = float(np.vdot(rows, rows)) / len(rows)
+    size = share * math.sqrt(square)
+    return 2.0 ** round(math.log2(size)) if 1e-30 < size < 1e30 else 1.0
+
+
+def joined(X: Any, unit: float) -> Any:
+    """X with a further column of a constant, in its own type, order and format."""
+    n, d = X.shape
+    A: Any = as_matrix(X)
+    if isinstance(A, DenseMatrix):
+        shape = (n, d + 1)
+        values = np.empty(shape if A.row_major else shape[::-1], dtype=A.values.dtype)
+        values = values if A.row_major else values.T  # in the order of the data
+        values[:, :-1], values[:, -1] = A.values, unit
+        return values
+    A = as_scipy(A)  # sorted, checked; int64 indices stay int64
+    if A.format == "csc":
+        column = sp.csc_array(np.full((n, 1), unit, dtype=A.dtype))
+        return sp.hstack([A, column], format="csc")
+    ends = A.indptr[1:] + np.arange(n, dtype=A.indptr.dtype)  # SciPy would go through COO
+    inner = np.ones(A.nnz + n, dtype=bool)
+    inner[ends] = False
+    data, indices = np.empty(len(inner), A.dtype), np.empty(len(inner), A.indices.dtype)
+    data[inner], data[ends] = A.data, unit
+    indices[inner], indices[ends] = A.indices, d
+    indptr = A.indptr + np.arange(n + 1, dtype=A.indptr.dtype)
+    return sp.csr_array((data, indices, indptr), shape=(n, d + 1))
 
 
 def _fields(result: Result) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from functools import cached_property
 from typing import Any
@@ -63,6 +64,23 @@ class Problem:
         self.reg = as_regularizer(reg)
         self.net = self.reg.bind(self.d)
         self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
+
+    def with_regularizer(self, reg: Any) -> Problem:
+        """The same data and loss under another regularizer; norms, counts and copies are shared.
+
+        Examples
+        --------
+        >>> import numpy as np, spd1
+        >>> problem = spd1.Problem(np.eye(2), [1.0, -1.0], "squared", spd1.L2(1.0))
+        >>> problem.with_regularizer(spd1.L2(0.5)).mu
+        0.5
+        """
+        other = copy.copy(self)
+        other.reg = as_regularizer(reg)
+        other.net = other.reg.bind(self.d)
+        for name in ("dual_bounds", "free_columns"):
+            other.__dict__.pop(name, None)
+        return other
 
     def __repr__(self) -> str:
         kind = type(self.A).__name__

@@ -11,9 +11,11 @@ True
 from __future__ import annotations
 
 from ._classifiers import LogisticRegression
-from ._cv import ElasticNetCV, LassoCV, LogisticRegressionCV
+from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
-from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._huber import HuberRegressor
+from ._logistic_cv import LogisticRegressionCV
+from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
 from ._margin import LinearSVC, RidgeClassifier
 from ._path import Path, path
 from ._regressors import ElasticNet, Lasso, Ridge

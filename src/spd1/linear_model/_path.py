@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..problem import Problem
 from ..products import adjoint
 from ..regularizers import ElasticNet as Net
 from ..solve import solve
+from ._gram_path import GramPath
 from ._options import number, whole
 from ._progress import Watch
 from ._regressors import net_of
@@ -121,7 +121,7 @@ def path(
         alphas = np.sort([number(a, "alphas") for a in np.ravel(np.asarray(alphas))])[::-1]
         if not len(alphas):
             raise ParameterError("alphas is empty")
-    rows = [walk.step(float(alpha), screen) for alpha in alphas]
+    rows = walk.rows(np.asarray(alphas, dtype=float), screen)
     x = np.array([row[0] for row in rows])
     shift, coefs = walk.lift(x)
     proofs = [row[1] for row in rows]
@@ -162,6 +162,9 @@ def _data(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
     if not sp.issparse(X):
         X = np.asfortranarray(X)  # columns are what a path picks
     return X, np.asarray(y, dtype=float), sample_weight
+
+
+Row = tuple[np.ndarray, Certificate, int, int]  # x, certificate, iterations, columns left out
 
 
 class Walk:
@@ -220,11 +223,7 @@ class Walk:
 
     def whole(self, alpha: float) -> Problem:
         """The problem at alpha; everything that does not depend on it is shared."""
-        problem = copy.copy(self.problem)
-        problem.reg = self.design.regularizer(self.net(alpha))
-        problem.net = problem.reg.bind(problem.d)
-        problem.__dict__.pop("dual_bounds", None)
-        return problem
+        return self.problem.with_regularizer(self.design.regularizer(self.net(alpha)))
 
     def net(self, alpha: float) -> Net:
         return net_of(alpha, self.ratio, self.positive)
@@ -239,7 +238,23 @@ class Walk:
         before = v.max() if self.last is None else self.last * self.ratio
         return np.asarray((v >= 2.0 * alpha * self.ratio - before) | (self.x[:d] != 0.0))
 
-    def step(self, alpha: float, screen: bool) -> tuple[np.ndarray, Certificate, int, int]:
+    def rows(self, alphas: np.ndarray, screen: bool) -> list[Row]:
+        """Solve at every alpha, on one Gram matrix where that is the whole story."""
+        if self.design.fit_intercept or not GramPath.suits(self.problem):
+            return [self.step(float(alpha), screen) for alpha in alphas]
+        tall = GramPath(self.problem, self.ratio, self.positive, self.tol)
+        points, rounds = tall.run(alphas)
+        proofs = tall.certificates(alphas, points)
+        found: list[Row] = []
+        for alpha, x, proof, count in zip(alphas, points, proofs, rounds, strict=True):
+            if proof.rel_gap <= self.tol:
+                found.append((x, proof, int(count), 0))
+            else:  # the Gram matrix was not accurate enough
+                self.x, self.last = x.copy(), None
+                found.append(self.step(float(alpha), screen=False))
+        return found
+
+    def step(self, alpha: float, screen: bool) -> Row:
         """Solve at alpha: x, its certificate, iterations, columns left out."""
         self.start()
         whole = self.whole(alpha)

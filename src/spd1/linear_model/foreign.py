@@ -9,15 +9,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
 from ..certificate import Certificate, certify_point, relative
-from ..concomitant import HuberScale, joint_bound, joint_value
+from ..concomitant import HuberScale
 from ..errors import DataError, IncompatibleError
+from ..huber_objective import joint_bound, joint_value
 from ..intercept import Design
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
 from ._base import Task
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
-from ._losses import HuberRegressor, LinearSVR, PoissonRegressor, QuantileRegressor
+from ._huber import HuberRegressor
+from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
 from ._margin import LinearSVC, RidgeClassifier
 from ._progress import Watch
 from ._regressors import CertifiedRegressor, ElasticNet, Lasso, Ridge

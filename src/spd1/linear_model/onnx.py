@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _classifiers, _cv, _erm, _losses, _margin, _regressors
+from . import _classifiers, _cv, _erm, _huber, _logistic_cv, _losses, _margin, _regressors
 
 __all__ = ["register", "to_onnx"]
 
 CLASSIFIERS: tuple[Any, ...] = (
     _classifiers.LogisticRegression,
-    _cv.LogisticRegressionCV,
+    _logistic_cv.LogisticRegressionCV,
     _margin.LinearSVC,
     _margin.RidgeClassifier,
     _erm.ERMClassifier,
@@ -36,7 +36,7 @@ REGRESSORS: tuple[Any, ...] = (
     _cv.ElasticNetCV,
     _cv.LassoCV,
     _losses.LinearSVR,
-    _losses.HuberRegressor,
+    _huber.HuberRegressor,
     _losses.QuantileRegressor,
     _losses.PoissonRegressor,
     _erm.ERMRegressor,

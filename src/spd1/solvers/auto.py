@@ -14,6 +14,8 @@ __all__ = ["pick"]
 LARGE = 50_000  # stored entries
 FEW = 300  # rows or columns
 TALL = 16  # rows a column
+SQUARE = 2  # columns a row, up to which wide data is as hard as square data
+HARD = 30  # mean curvature of a column over l2
 SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 
 
@@ -27,6 +29,17 @@ def many_columns_move(problem: Problem) -> bool:
         return False
     pull = adjoint(p.A, p.c * dual_from_margins(p, np.zeros(p.n)))
     return float(np.max(p.reg.l1)) < SMALL_L1 * float(np.max(np.abs(pull)))
+
+
+def direct(problem: Problem) -> bool:
+    """Whether least squares had better be solved by a factor: square data, a small l2."""
+    from ..losses import Squared
+    from .smooth import LARGEST_GRAM, hardness
+
+    p = problem
+    if type(p.loss) is not Squared or p.A.stored < p.n * p.d:
+        return False
+    return p.d <= min(SQUARE * p.n, LARGEST_GRAM) and hardness(p) > HARD
 
 
 def pick(problem: Problem) -> tuple[str, str]:
@@ -57,6 +70,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "newton", "on the dual, where the kinks of the loss are bounds"
     if not p.reg.plain:
         return "newton", "on the columns that can still move"
+    if easy and direct(p):
+        return "newton", "least squares, about as many rows as columns: one factor"
     if easy and p.d >= p.n > FEW:
         return "rows", "smooth loss, l2 > 0, more columns than rows"
     return "newton", "smooth loss, few rows or columns"

@@ -23,25 +23,44 @@ from .composite import (
 )
 from .few_rows import column_gram, few_columns, root_of, row_gram, suits
 
-FADE = 0.7  # of the proximal term, an epoch
-FAINTEST = 1e-4
 NEAR = 0.03  # a gap below this part of the objective: the best multiple of y is y
+# Of the proximal term: its start, what is left of it after an epoch, and where that ends
+FADING = (0.1, 0.5, 1e-6)
+WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
+TALL = 5  # rows a column
+MOST_FREE = 2  # columns without penalty that the dual can do with
 
 
 def best_face(problem: Problem) -> str:
     """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
     smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
     net = getattr(problem.loss, "conjugate_net", None)
-    smooth_dual = problem.mu > 0 and net is not None
+    smooth_dual = (problem.mu > 0 or few_free(problem)) and net is not None
     if not smooth_primal:
         if smooth_dual:
             return "dual"
         return "proximal" if net is not None else ""
-    if smooth_dual and net is not None and problem.reg.plain and problem.n <= 5 * problem.d:
+    if smooth_dual and net is not None and problem.reg.plain and problem.n <= TALL * problem.d:
         low, high = problem.loss.domain(float(problem.b[0]))
         if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
             return "dual"
     return "primal"
+
+
+def few_free(problem: Problem) -> bool:
+    """Whether every column has l2 > 0 but for one or two that have no penalty and no bounds.
+
+    On tall data the proximal term had better be on all columns.
+    """
+    reg = problem.reg
+    if np.ndim(reg.l2) == 0 or problem.n > TALL * problem.d:
+        return False
+    free = np.asarray(reg.l2) == 0.0
+    if not 0 < np.count_nonzero(free) <= min(MOST_FREE, problem.d - 1):
+        return False
+    fields = (reg.l1, reg.lower, reg.upper)
+    l1, lower, upper = (np.broadcast_to(np.asarray(v), free.shape)[free] for v in fields)
+    return bool(np.all(l1 == 0.0) and np.all(lower == -math.inf) and np.all(upper == math.inf))
 
 
 class Face:
@@ -248,8 +267,9 @@ class ProximalFace(DualFace):
         squares = problem.column_norms_squared
         mean = max(float(squares.mean()), 1e-300)
         scale = L * float(problem.row_norms_squared.mean()) / size + 1e-300
-        self.rho = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
-        self.faintest = FAINTEST * self.rho
+        usual = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
+        start, self.fade, end = WITH_L2 if np.any(np.asarray(problem.reg.l2) > 0.0) else FADING
+        self.rho, self.faintest = start * usual, end * usual
         self.move_centre(problem.reg.minimiser(problem.d))
 
     def move_centre(self, centre: np.ndarray) -> None:
@@ -264,7 +284,7 @@ class ProximalFace(DualFace):
 
     def advance(self) -> None:
         """Let the centre follow x."""
-        self.rho = np.maximum(FADE * self.rho, self.faintest)
+        self.rho = np.maximum(self.fade * self.rho, self.faintest)
         self.move_centre(self.slope.copy())
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
         self.gradient = self.gradient_of(self.slope)
@@ -277,4 +297,9 @@ def face_of(problem: Problem) -> Face:
         return TallFace(problem) if few_columns(problem) else PrimalFace(problem)
     if kind == "proximal":
         return ProximalFace(problem)
+    if problem.mu == 0.0:
+        from .free_face import FreeFace, FreeGramFace
+
+        few = suits(problem.with_regularizer(ElasticNet(l2=1.0))) and problem.reg.plain
+        return FreeGramFace(problem) if few else FreeFace(problem)
     return GramFace(problem) if suits(problem) else DualFace(problem)

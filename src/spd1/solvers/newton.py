@@ -20,7 +20,7 @@ from ..problem import Problem
 from .base import EPS, Method, gradient_drift, size_of
 from .choice import Choice
 from .composite import fill_terms, follow_slope
-from .faces import DualFace, PrimalFace, ProximalFace, TallFace, best_face, face_of
+from .faces import DualFace, PrimalFace, TallFace, best_face, face_of
 from .gram import FACTOR, GramOfLines, minimise_on_gram
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
@@ -162,7 +162,7 @@ class Newton(Method):
         self.pair = face.pair()
         self._set_goal()
         self.entries_read += 2 * self.problem.A.stored
-        if isinstance(face, ProximalFace):
+        if hasattr(face, "advance"):
             face.advance()
             self.entries_read += self.problem.A.stored
         yield

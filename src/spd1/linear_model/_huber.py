@@ -1,0 +1,97 @@
+"""Huber regression, its scale found along with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..concomitant import HuberScale
+from ..intercept import Design
+from ..regularizers import ElasticNet as Net
+from ..result import Result
+from ._base import Task
+from ._options import number
+from ._progress import Watch
+from ._regressors import CertifiedRegressor
+
+__all__ = ["HuberRegressor"]
+
+
+class HuberRegressor(CertifiedRegressor):
+    """Regression that outliers can't pull far, its scale found along with it, certified.
+
+    Minimises over x, intercept and sigma scikit-learn's objective ``sum_i w_i (sigma +
+    sigma H((x'a_i + intercept - b_i) / sigma)) + alpha |x|^2``, H(z) = z^2 up to epsilon and
+    2 epsilon |z| - epsilon^2 beyond; the certificate covers sigma too. For a scale of your own
+    use ``ERMRegressor(loss=Huber(delta))``.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.35
+        From 1; the smaller, the more samples count as outliers.
+    max_iter : int, default 1000
+    alpha : float, default 1e-4
+    warm_start : bool, default False
+    fit_intercept : bool, default True
+    tol : float, default 1e-5
+        Relative duality gap to reach.
+
+    Attributes
+    ----------
+    scale_ : float
+        sigma.
+    outliers_ : ndarray of bool
+        Samples beyond epsilon times the scale.
+    coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
+        See ``LogisticRegression``; in the units of the objective divided by the sum of weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import HuberRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> y = 2.0 * X[:, 0] + np.tile([0.1, -0.1], 10)
+    >>> y[3] = 100.0
+    >>> model = HuberRegressor().fit(X, y)
+    >>> model.coef_.round(1), bool(model.outliers_[3])
+    (array([2.]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon=1.35,
+        max_iter=1000,
+        alpha=0.0001,
+        warm_start=False,
+        fit_intercept=True,
+        tol=1e-5,
+    ):
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        number(self.epsilon, "epsilon", 1.0)
+        number(self.alpha, "alpha")
+
+    def _loss(self) -> Any:
+        return "huber"
+
+    def _regularizer(self, total: float, d: int, target: int) -> Net:
+        return Net(l2=self.alpha / total)
+
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
+        options = {**self._settings(), **start, "callback": watch}
+        search = HuberScale(
+            design, task.b, float(self.epsilon), float(task.reg.l2), design.weight, options
+        )
+        result = search.run()
+        self.scale_ = search.sigma
+        self.outliers_ = np.abs(search.residual(result.x)) > self.epsilon * search.sigma
+        return result
