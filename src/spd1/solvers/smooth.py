@@ -30,6 +30,7 @@ SPARSE_ENTRY = 2e-9
 CG_LIMIT = 250
 HARD_PASSES = 6  # times the square root of a problem's hardness, roughly
 STEPS = 6  # of Newton's in a whole run, roughly
+LATE_STEPS = 3  # the same when conjugate gradients have slowed down
 
 
 def hardness(problem: Problem) -> float:
@@ -55,21 +56,29 @@ class SmoothDirection:
         by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + spread
         self.sample = Sample()
         if isinstance(p.A, Dense):
-            by_columns = steps * FLOP * p.d * p.d * (p.n / self.stride() + p.d)
+            factor = FLOP * p.d * p.d * (p.n / self.stride() + p.d)
         else:
             pairs = p.A.stored * (p.A.stored / p.n) / self.stride()
-            by_columns = steps * (PAIR * pairs + FLOP * p.d**3)
+            factor = PAIR * pairs + FLOP * p.d**3
         if p.n > LARGEST_GRAM or not np.all(self.l2 > 0):
             by_rows = math.inf
         if p.d > LARGEST_GRAM:
-            by_columns = math.inf
+            factor = math.inf
+        by_columns = steps * factor
         cheapest = min(by_reading, by_rows, by_columns)
         self.way = {by_reading: "cg", by_rows: "rows", by_columns: "columns"}[cheapest]
+        self.patience = LATE_STEPS * factor / (entry * p.A.stored)  # passes
+        self.scaled = np.empty((0, 0))
         self.gram: np.ndarray | None = None
         self.passes = 0.0
 
     def solve(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
-        """The step from a point with this gradient."""
+        """The step from a point with this gradient.
+
+        Conjugate gradients that have cost as much as a few factors give way to these.
+        """
+        if self.way == "cg" and self.passes > self.patience:
+            self.way = "columns"
         if self.way == "rows":
             return self._by_rows(bend, gradient)
         if self.way == "columns":
@@ -108,8 +117,11 @@ class SmoothDirection:
         p = self.problem
         stride = self.stride()
         if isinstance(p.A, Dense):
-            rows = p.A.values[::stride] * np.sqrt(bend[::stride] * stride)[:, None]
-            H = rows.T @ rows
+            values = p.A.values[::stride]
+            if self.scaled.shape != values.shape:
+                self.scaled = np.empty(values.shape)  # used again: new pages cost more than a copy
+            np.multiply(values, np.sqrt(bend[::stride] * stride)[:, None], out=self.scaled)
+            H = self.scaled.T @ self.scaled
         else:
             H = np.zeros((p.d, p.d))
             sampled = np.zeros(p.n)
