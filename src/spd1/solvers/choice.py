@@ -19,6 +19,7 @@ FULL = 0.6  # share of a working set that has moved: the next one is larger
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join the working set
 SLACK = 0.2  # times rows over columns, up to 1: rows join whose margins were that many of the last
 # epoch's moves away from a kink; one step moves all margins where columns are few
+MOST = 0.9  # of all coordinates: take the rest, too
 ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
 COPIED = 0.28  # of the entries of sparse data, that working sets may copy for what is still zero
 
@@ -64,7 +65,9 @@ class Choice:
         able = np.flatnonzero(force > -math.inf)
         full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
         self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
-        if isinstance(face, PrimalFace) and len(able) > self.wanted:
+        if isinstance(face, PrimalFace) and len(able) > MOST * len(z):
+            able = np.arange(len(z))  # those that are left would only join one by one
+        elif isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
         able = self.within_budget(able, force)
         if isinstance(face, PrimalFace):
