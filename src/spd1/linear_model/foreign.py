@@ -64,6 +64,8 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
     Notes
     -----
+    scikit-learn's LogisticRegression of three classes or more is multinomial: one certificate for
+    all of it, whose ``y`` has a column a class. Models of this package have one for each class.
     Where the model's own coefficients prove little, the problem is solved for a good lower bound:
     then this takes as long as a fit.
 
@@ -85,6 +87,8 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     if isinstance(twin, _SGDObjective):
         twin.samples = len(y)
     tasks = _tasks(twin, model, y, weight, X.shape[1])
+    if twin is not model and isinstance(twin, LogisticRegression) and len(model.classes_) > 2:
+        return _certify_multinomial(twin, model, X, y, weight)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     coef = np.atleast_2d(coef).astype(float)
     level = np.broadcast_to(np.atleast_1d(model.intercept_).astype(float), (len(coef),))
@@ -113,11 +117,6 @@ def _twin(model: Any) -> Any:
             f"certify does not know the objective of {type(model).__module__}.{name}: it knows "
             f"SGDClassifier, {', '.join(TWINS)} of scikit-learn and the estimators of "
             "spd1.linear_model; for others state it, as certify(x, Problem(A, b, loss, reg))"
-        )
-    if name == "LogisticRegression" and len(getattr(model, "classes_", ())) > 2:
-        raise IncompatibleError(
-            "LogisticRegression with more than two classes is multinomial, which is no sum of one "
-            "loss a row: wrap it in OneVsRestClassifier and certify each of its estimators_"
         )
     kind = TWINS[name]
     shared = set(kind().get_params()) & set(model.get_params(deep=False))
@@ -220,6 +219,20 @@ def _certify_liblinear(
     else:
         data = np.hstack([X, column])
     return _sharpened(np.append(x, level / scale), Design(data, False, weight), task)
+
+
+def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: Any) -> Certificate:
+    """scikit-learn's LogisticRegression of more than two classes is one problem, not one each."""
+    from .multinomial import Multinomial
+
+    labels = np.searchsorted(model.classes_, y)
+    weight = np.ones(len(y)) if weight is None else weight
+    share = twin._class_weights(labels, weight)
+    weight = weight if share is None else weight * share[labels]
+    reg = twin._regularizer(float(weight.sum()), X.shape[1])
+    fit_intercept = bool(model.fit_intercept)
+    problem = Multinomial(X, labels, len(model.classes_), weight, reg, fit_intercept)
+    return problem.certify(np.asarray(model.coef_, float), np.asarray(model.intercept_, float))
 
 
 def _certify_huber(
