@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import oracle
 from spd1 import L1, L2, Box, ElasticNet, Problem, solve
 from spd1.losses import LOSSES
-from spd1.solvers import gram, newton, subspace
+from spd1.solvers import choice, gram, newton, subspace
 from test_solve import by_definition
 
 KINDS = {
@@ -117,7 +117,7 @@ def test_tiny_working_sets_find_the_same_optimum(key, smallest, rng, monkeypatch
     case = make(loss, reg, n, d, density, rng)
     problem = Problem(sp.csr_array(case.A), case.b, loss, reg)
     whole = solve(problem, tol=1e-7)
-    monkeypatch.setattr(newton, "SMALLEST_SET", smallest)
+    monkeypatch.setattr(choice, "SMALLEST_SET", smallest)
     found = solve(problem, tol=1e-7)
     prove(case, found, 1e-7)
     assert abs(found.primal - whole.primal) <= max(found.gap, whole.gap)

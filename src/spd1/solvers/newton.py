@@ -93,6 +93,7 @@ class Newton(Method):
         self.patience = 2
         self.last_gap = math.inf
         self.choice = Choice(self.face, self.key)
+        self.bounded = bool(np.any(np.isfinite(self.face.full[:, 3:])))
         self.set_size = 0
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
@@ -361,6 +362,8 @@ class Newton(Method):
         t = 1.0 if math.isfinite(promised) else 0.0
         while t > SHORTEST:
             z, m = old + t * step, face.m + t * move
+            if self.bounded:
+                z = np.clip(z, table[:, 3], table[:, 4])  # rounding must not leave the box
             value = fill_terms(face.part, m, face.slope, face.bend)
             now = value + separable(z)
             if now <= total + ARMIJO * t * promised + 1e-15 * abs(total):
