@@ -21,7 +21,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 AXES = {
     "paper_passes": "passes (the paper's count)",
     "passes": "entries read / entries stored",
-    "seconds": "seconds",
+    "seconds": "seconds of processor time",
 }
 # Okabe-Ito colours; variance-reduced methods solid, the others dashed; distinct in grey by marker.
 LOOKS = {
