@@ -27,7 +27,7 @@ def _compiling() -> Any:
     """Counts from its first call on; Numba holds this lock while it compiles or loads a kernel."""
     from numba.core import event
 
-    class Compiling(event.Listener):  # type: ignore[misc]
+    class Compiling(event.Listener):
         depth, began, spent = 0, 0.0, 0.0
 
         def on_start(self, event: Any) -> None:
