@@ -87,6 +87,8 @@ def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = 
         ax.set_xlabel(AXES[axis])
         if axis == "seconds":
             ax.set_xscale("log")
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)
         if titles:
             ax.set_title(wrapped(panel.panel.title))
         _limits(ax, panel)

@@ -59,9 +59,9 @@ QUICK = Settings(
 FULL = Settings(
     name="full",
     tries=12,
-    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 40,
-              "rcv1-uniform": 10},
-    tuning={"d100": 60, "d1000": 30, "d10000": 6, "colon": 60, "gisette": 4, "rcv1": 16,
+    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,
+              "rcv1-uniform": 8},
+    tuning={"d100": 60, "d1000": 30, "d10000": 6, "colon": 60, "gisette": 4, "rcv1": 8,
             "rcv1-uniform": 4},
     tuning_seed=0,
     seeds=(1, 2, 3),
