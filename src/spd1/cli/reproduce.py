@@ -18,7 +18,7 @@ Targets = Annotated[
     list[str],
     typer.Argument(help="all, or some of figure1 ... figure5, table1, table2", show_default=False),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Coarse tuning, fewer passes: minutes instead of an hour")]
+Quick = Annotated[bool, typer.Option("--quick", help="Minutes instead of an hour")]
 Out = Annotated[Path, typer.Option(help="Folder for everything; finished runs are kept in it")]
 DataFolder = Annotated[
     Path | None, typer.Option("--data", help="Folder with data files; default: $SPD1_DATA")
