@@ -139,12 +139,12 @@ def run_curves(targets: Sequence[str], outcome: Outcome, pool: Pool, sources: li
             [s for s in sources if s.panel in module.PANELS], module.LOSS, outcome.settings
         )
     ]
-    found = {
+    done = {
         entry: panel_curves(pool, entry[1], outcome.settings)
         for entry in sorted(panels, key=_place)
     }
     for name, panel in panels:
-        outcome.curves.setdefault(name, []).append(found[name, panel])
+        outcome.curves.setdefault(name, []).append(done[name, panel])
     if "figure4" in targets:
         mine = [s for s in sources if s.panel in (*figure1.PANELS, *REAL)]
         known = {

@@ -62,7 +62,9 @@ def _time_epoch(worker: Any, budget: float) -> tuple[float, float]:
 
     The first chunk carries the snapshot; the others tell what a chunk costs.
     """
-    before, times, marks = worker.paper_passes, [], []
+    times: list[float] = []
+    marks: list[float] = []
+    before = worker.paper_passes
     epoch = worker.epoch()
     began = clock()
     while True:
