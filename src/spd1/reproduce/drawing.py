@@ -36,7 +36,7 @@ LOOKS = {
     "spd1 tiles": ("#56B4E9", "v", ":"),
 }
 STYLE: Any = {
-    "font.size": 8.0, "axes.titlesize": 8.5, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
+    "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "lines.linewidth": 1.3, "lines.markersize": 3.5,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     "grid.linewidth": 0.5, "svg.fonttype": "none", "svg.hashsalt": "spd1",

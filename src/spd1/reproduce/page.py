@@ -70,7 +70,7 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
             place / f"{name}-axes.png",
             "The same by entries read and by seconds of processor time.",
         )
-        page.table([_steps_row(c) for c in curves], "Steps chosen by the grid.")
+        page.table([_steps_row(c) for c in curves], "Steps that won the tuning.")
     if outcome.runs4:
         page.heading("Figure 4").picture(place / "figure4.png", figure4.CAPTION)
     if outcome.rates:

@@ -76,10 +76,10 @@ def choose_sources(
         if key == "rcv1-uniform":
             extra = _first(("rcv1-subset",), folder, False)
             if extra:
-                name, A, b = extra
-                sources.append(
-                    _source(key, f"{name}, non-empty columns", full_columns(A), b, settings)
-                )
+                name, A, b = extra[0], full_columns(extra[1]), extra[2]
+                source = _source(key, f"{name}, non-empty columns", A, b, settings)
+                title = f"{name}, uniform draws, {A.shape[0]} x {A.shape[1]}"
+                sources.append(source._replace(title=title))
             continue
         names = QUICK_RCV1 if key == "rcv1" and settings.name == "quick" else CANDIDATES[key]
         found = _first(names, folder, download) or MADE[key]()
