@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spd1.reproduce.curves import MethodCurves, PanelCurves, at_edge
+from spd1.reproduce.curves import MethodCurves, PanelCurves
 from spd1.reproduce.problems import PAPER, Panel
 from spd1.reproduce.runs import Curve
 from spd1.reproduce.settings import FULL, METHODS, QUICK
@@ -126,8 +126,3 @@ def test_every_claim_of_the_paper_has_its_panel():
         assert len(settings.seeds) == 3
     assert set(METHODS) == {"psgd", "spd1", "svrg", "saga", "spd1-vr"}
     assert PAPER["rcv1"] == ("rcv1.binary", 20_242, 47_236, 1e-3)
-
-
-def test_edges():
-    tried = [{"steps": {"eta": eta}} for eta in (1.0, 2.0, 4.0)]
-    assert [at_edge({"eta": eta}, tried) for eta in (1.0, 2.0, 4.0)] == [True, False, True]

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..io.files import replacing
+from . import grids
 from .pool import Pool
 from .problems import Panel
 from .runs import COLUMNS, Curve
 from .settings import METHODS, Settings
 
-__all__ = ["MethodCurves", "PanelCurves", "file_name", "panel_curves", "write_csv"]
+__all__ = ["MethodCurves", "PanelCurves", "file_name", "panel_curves", "tune", "write_csv"]
 
 
 class MethodCurves(NamedTuple):
@@ -62,35 +63,18 @@ def file_name(panel: Panel) -> str:
 def panel_curves(pool: Pool, panel: Panel, settings: Settings) -> PanelCurves:
     """Everything that figures 1 to 3 show of one panel."""
     shared = {"data": file_name(panel), "name": panel.data, "loss": panel.loss, "l2": panel.l2}
-    [found] = pool.run(f"{panel.title}: P*", [{"kind": "optimum", **shared}])
-    runs = {"sampling": panel.sampling, **shared}
-    grids = pool.run(
-        f"{panel.title}: grids",
-        [{"kind": "steps", "method": m, "tries": settings.tries, **runs} for m in METHODS],
+    title = f"{panel.title}, {panel.loss}"
+    [found, unit] = pool.run(
+        f"{title}: P*", [{"kind": "optimum", **shared}, {"kind": "units", **shared}]
     )
-    tries = [
-        {"kind": "run", "method": method, "steps": steps, "seed": settings.tuning_seed,
-         "horizon": panel.tuning, **runs}
-        for method, grid in zip(METHODS, grids, strict=True)
-        for steps in grid
-    ]  # fmt: skip
-    tried = pool.run(f"{panel.title}, {panel.loss}: tuning", tries)
-    chosen: dict[str, tuple[dict[str, float], list[dict[str, Any]]]] = {}
-    for method, grid in zip(METHODS, grids, strict=True):
-        mine = [
-            {"steps": task["steps"], "final": _final(result, panel.tuning)}
-            for task, result in zip(tries, tried, strict=True)
-            if task["method"] == method
-        ]
-        chosen[method] = (min(mine, key=lambda one: one["final"])["steps"], mine)
-        assert len(mine) == len(grid) == settings.tries
+    tried = tune(pool, panel, settings, unit)
+    best = {method: grids.best_point(tried[method]) for method in METHODS}
     finals = [
-        {"kind": "run", "method": method, "steps": chosen[method][0], "seed": seed,
-         "horizon": panel.horizon, **runs}
+        run_of(panel, method, grids.steps_at(method, best[method], unit), seed, panel.horizon)
         for method in METHODS
         for seed in settings.seeds
-    ]  # fmt: skip
-    shown = pool.run(f"{panel.title}, {panel.loss}: seeds", finals)
+    ]
+    shown = pool.run(f"{title}: seeds", finals)
     methods = {}
     for method in METHODS:
         curves = [
@@ -98,9 +82,51 @@ def panel_curves(pool: Pool, panel: Panel, settings: Settings) -> PanelCurves:
             for task, result in zip(finals, shown, strict=True)
             if task["method"] == method
         ]
-        steps, mine = chosen[method]
-        methods[method] = MethodCurves(method, steps, mine, at_edge(steps, mine), curves)
+        mine = [
+            {"steps": grids.steps_at(method, point, unit), "final": final}
+            for point, final in tried[method].items()
+        ]
+        edge = grids.at_edge(method, best[method], tried[method])
+        steps = grids.steps_at(method, best[method], unit)
+        methods[method] = MethodCurves(method, steps, mine, edge, curves)
     return PanelCurves(panel, found["optimum"], found["rel_gap"], found["start"], methods)
+
+
+def run_of(
+    panel: Panel, method: str, steps: dict[str, float], seed: int, horizon: float
+) -> dict[str, Any]:
+    """The task of one run."""
+    return {
+        "kind": "run", "data": file_name(panel), "name": panel.data, "loss": panel.loss,
+        "l2": panel.l2, "sampling": panel.sampling, "method": method, "steps": steps,
+        "seed": seed, "horizon": horizon,
+    }  # fmt: skip
+
+
+def tune(
+    pool: Pool, panel: Panel, settings: Settings, unit: dict[str, float]
+) -> dict[str, dict[grids.Point, float]]:
+    """Method -> points tried, by the rule of ``grids``, with the objective each led to."""
+    tried: dict[str, dict[grids.Point, float]] = {method: {} for method in METHODS}
+
+    def run(label: str, points: list[tuple[str, grids.Point]]) -> None:
+        tasks = [
+            run_of(panel, method, grids.steps_at(method, point, unit), settings.tuning_seed,
+                   panel.tuning)
+            for method, point in points
+        ]  # fmt: skip
+        results = pool.run(f"{panel.title}, {panel.loss}: {label}", tasks)
+        for (method, point), result in zip(points, results, strict=True):
+            tried[method][point] = _final(result, panel.tuning)
+
+    run("coarse tuning", [(method, point) for method in METHODS for point in grids.COARSE[method]])
+    searches = {method: grids.fine(method, tried[method]) for method in METHODS}
+    points = {method: next(search) for method, search in searches.items()}
+    for count in range(len(tried["svrg"]), settings.tries):
+        run(f"fine tuning, try {count + 1}", list(points.items()))
+        for method, search in searches.items():
+            points[method] = search.send(tried[method][points[method]])
+    return tried
 
 
 def _final(result: dict[str, list[float]], horizon: float) -> float:
@@ -108,19 +134,6 @@ def _final(result: dict[str, list[float]], horizon: float) -> float:
     curve = Curve.from_lists(result)
     reached = curve.paper_passes[-1] >= horizon - 1e-9
     return float(curve.primal[-1]) if reached else math.inf
-
-
-def at_edge(steps: dict[str, float], tried: list[dict[str, Any]]) -> bool:
-    """Whether the best steps have the largest or smallest eta of all that were tried.
-
-    Examples
-    --------
-    >>> tried = [{"steps": {"eta": eta}} for eta in (0.1, 0.2, 0.4)]
-    >>> at_edge({"eta": 0.2}, tried), at_edge({"eta": 0.4}, tried)
-    (False, True)
-    """
-    etas = [one["steps"]["eta"] for one in tried]
-    return steps["eta"] in (min(etas), max(etas))
 
 
 def write_csv(path: Path, panel: PanelCurves) -> None:

@@ -21,7 +21,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 AXES = {
     "paper_passes": "passes (the paper's count)",
     "passes": "entries read / entries stored",
-    "seconds": "seconds",
+    "seconds": "seconds of processor time",
 }
 # Okabe-Ito colours; variance-reduced methods solid, the others dashed; distinct in grey by marker.
 LOOKS = {
@@ -36,7 +36,7 @@ LOOKS = {
     "spd1 tiles": ("#56B4E9", "v", ":"),
 }
 STYLE: Any = {
-    "font.size": 8.0, "axes.titlesize": 8.5, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
+    "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "lines.linewidth": 1.3, "lines.markersize": 3.5,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     "grid.linewidth": 0.5, "svg.fonttype": "none", "svg.hashsalt": "spd1",
@@ -87,6 +87,8 @@ def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = 
         ax.set_xlabel(AXES[axis])
         if axis == "seconds":
             ax.set_xscale("log")
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)
         if titles:
             ax.set_title(wrapped(panel.panel.title))
         _limits(ax, panel)

@@ -158,7 +158,7 @@ def draw(folder: Path, rates: list[Rate]) -> list[Path]:
 
 @styled
 def _draw_rate(ax: Any, rate: Rate) -> None:
-    ax.plot(rate.across, rate.bound, color="#000000", linestyle="--", label="stated bound")
+    ax.plot(rate.across, rate.bound, color="#000000", linestyle="--", label="bound")
     ax.plot(rate.across, rate.measured, color="#0072B2", marker="o", label="measured mean")
     ax.set(yscale="log", xlabel=rate.unit, title=f"{rate.title}\n{rate.summary}")
     if rate.key != "Theorem 3":
@@ -166,6 +166,7 @@ def _draw_rate(ax: Any, rate: Rate) -> None:
         ax.set_ylabel("duality gap")
     else:
         ax.set_ylabel("Delta_K")
+        ax.xaxis.get_major_locator().set_params(integer=True)
 
 
 def write_csv(path: Path, rates: list[Rate]) -> None:

@@ -1,84 +1,164 @@
-"""The step sizes tried: a stated grid, the same number of tries for every method.
+"""The step sizes tried: one rule and the same number of tries for every method.
 
-Units are read off the data: u = gamma / mean |a_i|^2 for the methods that read rows, and the
-balanced pair (eta, tau) that turns the saddle point by two radians a pass for SPD1 and SPD1-VR.
+A try is a point. Its coordinates are powers of two, and a rung of a ladder for the decay:
 
-=========  ==============================================  =====================================
-method     6 tries                                         12 tries
-=========  ==============================================  =====================================
-SVRG SAGA  eta / u in 1/8, 1/4, 1/2, 1, 2, 4               eta / u from 2^-3 to 2^2.5 by sqrt(2)
-PSGD       eta / u in 1/4, 1, 2; decay in 0, 0.3           1/8, 1/2, 1, 2; decay in 0, 0.3, 1
-SPD1-VR    scale in 1/2, 2, 4; tilt in 1/4, 1              1/2, 1, 2, 4; tilt in 1/4, 1/2, 1
-SPD1       scale in 1/16, 1/4, 1; tilt in 1, 4             the same; decay in 0, 0.3
-=========  ==============================================  =====================================
+* PSGD, SVRG, SAGA: eta = u 2^size, u = gamma / mean |a_i|^2;
+* SPD1, SPD1-VR: eta = eta0 2^(size - tilt), tau = tau0 2^(size + tilt), (eta0, tau0) being the
+  balanced pair that turns the saddle point by two radians a pass;
+* PSGD, SPD1: after epoch k the steps are divided by 1 + decay k, decay being 0, 0.1, 0.3, 1, 3 or
+  10 (rungs 0 to 5).
 
-The pair is (eta scale / tilt, tau scale tilt); decay divides the steps by 1 + decay * epoch.
+Coarse: 6 tries, neighbours a factor 4 (or two rungs) apart.
+
+=========  =============================================================
+SVRG SAGA  size -6, -4, -2, 0, 2, 4
+PSGD       size -2, 0, 2 with rung 0, 2
+SPD1-VR    size -1, 1, 3 with tilt -2, 0
+SPD1       size -4, -2 with rung 0, size 0 with rung 2, each with tilt 0, 2
+=========  =============================================================
+
+Fine: 6 more tries, one after the other, at neighbours of the best point so far, now a factor 2 (or
+one rung) apart, in the order size up, size down, tilt up, tilt down, rung up, rung down; known
+points are not tried again. A better point takes the place of the best one, and the search goes on
+in its direction, beyond the coarse points if it leads there. When all neighbours are known, their
+distance is halved.
+
+Best is the lowest objective at the end of the tuning passes; a run that diverged is worst. The
+winner is *at the edge* if in some coordinate nothing beyond it was tried, below or above (there is
+nothing below a decay of 0).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Generator, Iterator
 from itertools import product
 
-from ..errors import ParameterError
 from ..problem import Problem
 
-__all__ = ["grid"]
+__all__ = ["COARSE", "COORDINATES", "at_edge", "best_point", "fine", "steps_at", "units"]
 
-SCALES = {
-    ("spd1-vr", 6): (0.5, 2.0, 4.0),
-    ("spd1-vr", 12): (0.5, 1.0, 2.0, 4.0),
-    ("spd1", 6): (1 / 16, 1 / 4, 1.0),
-    ("spd1", 12): (1 / 16, 1 / 4, 1.0),
+Point = tuple[float, ...]
+
+DECAYS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+COORDINATES = {
+    "psgd": ("size", "rung"),
+    "spd1": ("size", "tilt", "rung"),
+    "svrg": ("size",),
+    "saga": ("size",),
+    "spd1-vr": ("size", "tilt"),
 }
-TILTS = {
-    ("spd1-vr", 6): (0.25, 1.0),
-    ("spd1-vr", 12): (0.25, 0.5, 1.0),
-    ("spd1", 6): (1.0, 4.0),
-    ("spd1", 12): (1.0, 4.0),
-}
-DECAYS = {("spd1", 12): (0.0, 0.3), ("psgd", 6): (0.0, 0.3), ("psgd", 12): (0.0, 0.3, 1.0)}
-ETAS = {
-    ("psgd", 6): (0.25, 1.0, 2.0),
-    ("psgd", 12): (0.125, 0.5, 1.0, 2.0),
-    ("svrg", 6): tuple(2.0**k for k in range(-3, 3)),
-    ("svrg", 12): tuple(2.0 ** (k / 2) for k in range(-6, 6)),
+COARSE: dict[str, tuple[Point, ...]] = {
+    "psgd": tuple(product((-2.0, 0.0, 2.0), (0.0, 2.0))),
+    "spd1": tuple(
+        (size, tilt, rung)
+        for (size, rung), tilt in product(((-4.0, 0.0), (-2.0, 0.0), (0.0, 2.0)), (0.0, 2.0))
+    ),
+    "svrg": tuple(product((-6.0, -4.0, -2.0, 0.0, 2.0, 4.0))),
+    "saga": tuple(product((-6.0, -4.0, -2.0, 0.0, 2.0, 4.0))),
+    "spd1-vr": tuple(product((-1.0, 1.0, 3.0), (-2.0, 0.0))),
 }
 
 
-def grid(problem: Problem, method: str, tries: int) -> list[dict[str, float]]:
-    """The steps to try.
+def units(problem: Problem) -> dict[str, float]:
+    """What the steps of a problem are measured in.
 
     Examples
     --------
     >>> import numpy as np, spd1
     >>> problem = spd1.Problem(np.eye(4), [1, -1, 1, -1], "logistic", spd1.L2(0.1))
-    >>> [steps["eta"] for steps in grid(problem, "svrg", 6)]
-    [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
-    >>> {len(grid(problem, m, t)) - t for m in ("psgd", "spd1", "spd1-vr") for t in (6, 12)}
-    {0}
+    >>> units(problem)["row"]
+    4.0
     """
-    if tries not in (6, 12):
-        raise ParameterError(f"grids have 6 or 12 tries, not {tries}")
-    if (method, tries) in SCALES:
-        return _pairs(problem, method, tries)
-    unit = problem.gamma / float(problem.row_norms_squared.mean())
-    etas = ETAS.get((method, tries)) or ETAS["svrg", tries]
-    decays = DECAYS.get((method, tries), (0.0,))
-    return [_steps({"eta": unit * eta}, decay) for eta, decay in product(etas, decays)]
-
-
-def _pairs(problem: Problem, method: str, tries: int) -> list[dict[str, float]]:
     from ..solvers.base import saddle_steps
 
-    base = saddle_steps(problem)
-    choices = product(
-        SCALES[method, tries], TILTS[method, tries], DECAYS.get((method, tries), (0.0,))
-    )  # fmt: skip
-    return [
-        _steps({"eta": base["eta"] * scale / tilt, "tau": base["tau"] * scale * tilt}, decay)
-        for scale, tilt, decay in choices
-    ]
+    return {"row": problem.gamma / float(problem.row_norms_squared.mean()), **saddle_steps(problem)}
 
 
-def _steps(steps: dict[str, float], decay: float) -> dict[str, float]:
+def steps_at(method: str, point: Point, unit: dict[str, float]) -> dict[str, float]:
+    """The steps of a point.
+
+    Examples
+    --------
+    >>> steps_at("psgd", (1.0, 2.0), {"row": 4.0})
+    {'eta': 8.0, 'decay': 0.3}
+    >>> steps_at("spd1-vr", (1.0, -1.0), {"eta": 1.0, "tau": 0.5})
+    {'eta': 4.0, 'tau': 0.5}
+    """
+    at = dict(zip(COORDINATES[method], point, strict=True))
+    if "tilt" in at:
+        steps = {
+            "eta": unit["eta"] * 2.0 ** (at["size"] - at["tilt"]),
+            "tau": unit["tau"] * 2.0 ** (at["size"] + at["tilt"]),
+        }
+    else:
+        steps = {"eta": unit["row"] * 2.0 ** at["size"]}
+    decay = DECAYS[int(at.get("rung", 0.0))]
     return steps | {"decay": decay} if decay else steps
+
+
+def best_point(found: dict[Point, float]) -> Point:
+    """The point with the lowest objective, the first of several."""
+    return min(found, key=lambda point: found[point])
+
+
+def fine(method: str, found: dict[Point, float]) -> Generator[Point, float, None]:
+    """Points to try after the coarse ones: send the objective that each of them led to.
+
+    Examples
+    --------
+    >>> value = lambda point: abs(point[0] - 7.2)  # beyond the coarse points
+    >>> search = fine("svrg", {point: value(point) for point in COARSE["svrg"]})
+    >>> point, shown = next(search), []
+    >>> for _ in range(6):
+    ...     shown.append(point[0])
+    ...     point = search.send(value(point))
+    >>> shown
+    [5.0, 6.0, 7.0, 8.0, 7.5, 6.5]
+    """
+    found = dict(found)
+    best, distance, ahead = best_point(found), 1.0, None
+    while True:
+        for move in _moves(method, distance, ahead):
+            point = tuple(a + b for a, b in zip(best, move, strict=True))
+            if point in found or not _exists(method, point):
+                continue
+            found[point] = yield point
+            if found[point] < found[best]:
+                best, ahead = point, move
+                break
+        else:
+            distance, ahead = 0.5 * distance, None
+
+
+def _moves(method: str, distance: float, ahead: Point | None) -> Iterator[Point]:
+    """Up and down in each coordinate, the direction of the last success first."""
+    if ahead is not None:
+        yield ahead
+    names = COORDINATES[method]
+    for place, name in enumerate(names):
+        for change in (distance, -distance):
+            if name != "rung" or distance == 1.0:
+                yield tuple(change if k == place else 0.0 for k in range(len(names)))
+
+
+def _exists(method: str, point: Point) -> bool:
+    at = dict(zip(COORDINATES[method], point, strict=True))
+    return 0.0 <= at.get("rung", 0.0) < len(DECAYS)
+
+
+def at_edge(method: str, point: Point, tried: Collection[Point]) -> bool:
+    """Whether in some coordinate nothing beyond the point was tried, below or above.
+
+    Examples
+    --------
+    >>> [at_edge("saga", (size,), [(1.0,), (2.0,), (4.0,)]) for size in (1.0, 2.0, 4.0)]
+    [True, False, True]
+    >>> at_edge("psgd", (1.0, 0.0), [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (1.0, 1.0)])
+    False
+    """
+    for name, value, *others in zip(COORDINATES[method], point, *tried, strict=True):
+        low = -math.inf if name == "rung" and value == 0.0 else min(others)
+        if not low < value < max(others):
+            return True
+    return False

@@ -37,7 +37,8 @@ def _introduction(page: Page, outcome: Outcome) -> None:
         counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
     summary = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no claims judged"
     page.text(
-        f"A {outcome.settings.name} run: {outcome.seconds / 60:.1f} minutes with {outcome.jobs} "
+        f"A {outcome.settings.name} run: {outcome.processor / 60:.1f} minutes of processor time, "
+        f"{outcome.seconds / 60:.1f} minutes on the clock with {outcome.jobs} "
         f"process{'es' if outcome.jobs > 1 else ''}. Of {len(outcome.verdicts)} claims: {summary}."
     )
     if outcome.missing:
@@ -67,10 +68,9 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
         page.picture(place / f"{name}.png", caption)
         page.picture(
             place / f"{name}-axes.png",
-            "The same by entries read and by seconds (processes that ran at a time: "
-            f"{outcome.jobs}).",
+            "The same by entries read and by seconds of processor time.",
         )
-        page.table([_steps_row(c) for c in curves], "Steps chosen by the grid.")
+        page.table([_steps_row(c) for c in curves], "Steps that won the tuning.")
     if outcome.runs4:
         page.heading("Figure 4").picture(place / "figure4.png", figure4.CAPTION)
     if outcome.rates:
@@ -121,8 +121,11 @@ def _settings(page: Page, outcome: Outcome) -> None:
             "T = nd inner steps a snapshot for SPD1-VR (stored entries where it draws those), n "
             "for SVRG; a snapshot counts as one pass in the paper's count and as two in entries "
             "read.",
-            f"Steps: {s.tries} tries for every method alike, with seed {s.tuning_seed}; the best "
-            f"objective wins; shown with seeds {', '.join(map(str, s.seeds))}.",
+            f"Steps: {s.tries} tries for every method alike ({_stages(s.tries)}), with seed "
+            f"{s.tuning_seed}; the best objective wins; shown with seeds "
+            f"{', '.join(map(str, s.seeds))}. The rule is below.",
+            "Seconds of Figures 1 to 3 are processor time of the method alone; those of Figure 4's "
+            "own runs and of Table 2 are by the clock, one run at a time.",
             "Passes: " + ", ".join(f"{k} {v} (tries {s.tuning[k]})" for k, v in s.horizons.items()),
             "P* is a lower bound proven to a relative gap of 1e-12 by spd1's own certificate.",
             "For PSGD and SPD1 the better of the last iterate and of the average is shown.",
@@ -131,3 +134,8 @@ def _settings(page: Page, outcome: Outcome) -> None:
     page.preformatted((grids.__doc__ or "").strip())
     page.heading("Machine and versions")
     page.table([{"what": name, "value": value} for name, value in machine().items()])
+
+
+def _stages(tries: int) -> str:
+    coarse = len(grids.COARSE["svrg"])
+    return f"{coarse} coarse, {tries - coarse} fine" if tries > coarse else "the coarse ones"

@@ -76,7 +76,10 @@ def choose_sources(
         if key == "rcv1-uniform":
             extra = _first(("rcv1-subset",), folder, False)
             if extra:
-                sources.append(_source(key, *extra, settings))
+                name, A, b = extra[0], full_columns(extra[1]), extra[2]
+                source = _source(key, f"{name}, non-empty columns", A, b, settings)
+                title = f"{name}, uniform draws, {A.shape[0]} x {A.shape[1]}"
+                sources.append(source._replace(title=title))
             continue
         names = QUICK_RCV1 if key == "rcv1" and settings.name == "quick" else CANDIDATES[key]
         found = _first(names, folder, download) or MADE[key]()
@@ -144,6 +147,12 @@ def unit_range(A: Any) -> np.ndarray:
     low, high = dense.min(axis=0), dense.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
     return np.asarray(np.where(high > low, 2.0 * (dense - low) / spread - 1.0, 0.0))
+
+
+def full_columns(A: Any) -> Any:
+    """The columns with stored entries: the others do not matter, but cost uniform draws."""
+    columns = sp.csc_array(A)
+    return sp.csr_array(columns[:, np.diff(columns.indptr) > 0])
 
 
 def _gaussian(n: int, d: int) -> tuple[str, Any, np.ndarray]:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..jit import clock
 from ..problem import Problem
 from ..rng import key_of
 from ..solve import starting_point
 from ..solvers import method_class
+from .processor import processor_clock
 
 __all__ = ["COLUMNS", "Curve", "run_method"]
 
@@ -28,7 +28,8 @@ class Curve(NamedTuple):
     """A run: arrays of equal length, the first row is the start.
 
     ``paper_passes`` is the paper's count, ``passes`` entries read over entries stored, ``seconds``
-    the time in the method alone, ``primal`` the objective.
+    the processor time of the method alone (several runs may share the machine), ``primal`` the
+    objective.
     """
 
     paper_passes: np.ndarray
@@ -79,10 +80,10 @@ def run_method(
     seconds, epoch = 0.0, 0
     with np.errstate(all="ignore"):
         while worker.paper_passes < horizon - 1e-9:
-            began = clock()
+            began = processor_clock()
             for _ in worker.epoch():
                 pass
-            seconds += clock() - began
+            seconds += processor_clock() - began
             value = _best(problem, worker)
             passes = worker.entries_read / max(problem.A.stored, 1)
             rows.append((worker.paper_passes, passes, seconds, value))

@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     ----------
     name : str
     tries : int
-        Step sizes tried for every method alike.
+        Step sizes tried for every method alike, by the rule of ``grids``: at least its coarse ones.
     horizons : dict
         Panel -> passes, in the paper's count.
     tuning : dict
@@ -59,12 +59,12 @@ QUICK = Settings(
 FULL = Settings(
     name="full",
     tries=12,
-    horizons={"d100": 60, "d1000": 60, "d10000": 30, "colon": 60, "gisette": 20, "rcv1": 40,
-              "rcv1-uniform": 10},
-    tuning={"d100": 60, "d1000": 30, "d10000": 10, "colon": 60, "gisette": 8, "rcv1": 40,
+    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,
+              "rcv1-uniform": 8},
+    tuning={"d100": 60, "d1000": 30, "d10000": 6, "colon": 60, "gisette": 4, "rcv1": 8,
             "rcv1-uniform": 4},
     tuning_seed=0,
     seeds=(1, 2, 3),
     thin=1,
-    seconds=60.0,
+    seconds=10.0,
 )  # fmt: skip

@@ -62,7 +62,9 @@ def _time_epoch(worker: Any, budget: float) -> tuple[float, float]:
 
     The first chunk carries the snapshot; the others tell what a chunk costs.
     """
-    before, times, marks = worker.paper_passes, [], []
+    times: list[float] = []
+    marks: list[float] = []
+    before = worker.paper_passes
     epoch = worker.epoch()
     began = clock()
     while True:
@@ -71,6 +73,9 @@ def _time_epoch(worker: Any, budget: float) -> tuple[float, float]:
             next(epoch)
         except StopIteration:
             break
+        if not marks and worker.paper_passes == before:  # set-up, once a run
+            began = clock()
+            continue
         times.append(clock() - start)
         marks.append(worker.paper_passes - before)
         if clock() - began > budget and len(times) >= 3:

@@ -133,9 +133,9 @@ def judge(claim: Claim, panel: PanelCurves) -> Verdict:
 
 
 def _factor(exponent: float) -> str:
-    """A power of ten with two digits and without an exponent, unless it is tiny."""
+    """A power of ten with two digits, without an exponent unless it is tiny or huge."""
     value = 10.0**exponent
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{value:,.0f}" if 100 <= value < 1e5 else f"{value:.2g}"
 
 
 def _remarks(panel: PanelCurves, verdict: str) -> list[str]:

@@ -1,0 +1,183 @@
+"""Step sizes are tuned by one rule for every method: the rule, by its definition."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import spd1
+from spd1.reproduce.curves import tune
+from spd1.reproduce.grids import (
+    COARSE,
+    COORDINATES,
+    DECAYS,
+    at_edge,
+    best_point,
+    fine,
+    steps_at,
+    units,
+)
+from spd1.reproduce.problems import Panel
+from spd1.reproduce.settings import FULL, METHODS, QUICK
+
+TRIES = 12
+
+
+@pytest.fixture(scope="module")
+def problem():
+    A, b = spd1.datasets.make_synthetic(40, 30, seed=1)
+    return spd1.Problem(A, b, "logistic", spd1.L2(0.1))
+
+
+def searched(method, value, tries=TRIES):
+    """Points tried, in order, and what they led to."""
+    found = {point: value(point) for point in COARSE[method]}
+    search = fine(method, found)
+    point = next(search)
+    while len(found) < tries:
+        assert point not in found
+        found[point] = value(point)
+        point = search.send(found[point])
+    return found
+
+
+def bowl(optimum):
+    """A convex function of a point with its minimum there."""
+    return lambda point: sum((a - b) ** 2 for a, b in zip(point, optimum, strict=True))
+
+
+class FakePool:
+    """Takes a task's objective from a function of its steps; remembers the tasks."""
+
+    def __init__(self, value):
+        self.value, self.tasks, self.batches = value, [], []
+
+    def run(self, label, tasks):
+        self.tasks += tasks
+        self.batches.append(len(tasks))
+        horizon = tasks[0]["horizon"]
+        return [
+            {"paper_passes": [0, horizon], "passes": [0, 1], "seconds": [0, 1],
+             "primal": [1.0, self.value(task)]}
+            for task in tasks
+        ]  # fmt: skip
+
+
+PANEL = Panel("d100", "data", "title", "logistic", 0.1, "uniform", 8, 4, True)
+
+
+@pytest.mark.parametrize("settings", [QUICK, FULL])
+def test_every_method_has_the_same_number_of_different_tries(settings):
+    pool = FakePool(lambda task: abs(math.log(task["steps"]["eta"])))
+    unit = {"row": 0.3, "eta": 0.1, "tau": 0.2}
+    tried = tune(pool, PANEL, settings, unit)
+    assert {len(tried[method]) for method in METHODS} == {settings.tries}
+    assert len(pool.tasks) == settings.tries * len(METHODS)
+    for method in METHODS:
+        steps = {str(task["steps"]) for task in pool.tasks if task["method"] == method}
+        assert len(steps) == settings.tries
+        assert list(tried[method])[:6] == list(COARSE[method])
+    assert {task["seed"] for task in pool.tasks} == {settings.tuning_seed}
+    assert {task["horizon"] for task in pool.tasks} == {PANEL.tuning}
+    again = tune(FakePool(pool.value), PANEL, settings, unit)
+    assert again == tried
+
+
+def test_quick_has_the_coarse_tries_and_full_twice_as_many():
+    assert {len(set(points)) for points in COARSE.values()} == {QUICK.tries}
+    assert FULL.tries == 2 * QUICK.tries
+    assert set(COARSE) == set(METHODS)
+
+
+@pytest.mark.parametrize("optimum", np.linspace(-8.9, 8.9, 13))
+def test_neighbours_bracket_the_winner(optimum):
+    """Within a factor of 2 on both sides, even beyond the coarse points."""
+    found = searched("svrg", bowl((optimum,)))
+    [best] = best_point(found)
+    below = max(size for (size,) in found if size < best)
+    above = min(size for (size,) in found if size > best)
+    assert below < optimum < above
+    assert above - best <= 1.0
+    assert best - below <= 1.0
+    assert not at_edge("svrg", (best,), found)
+    if -6.0 < optimum < 4.0:  # tries were left to halve the distance
+        assert above - below <= 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_neighbours_of_a_coarse_winner_are_tried(method):
+    """Half as far as coarse neighbours, in each coordinate; then it is not at the edge."""
+    middle = COARSE[method][len(COARSE[method]) // 2]
+    found = searched(method, bowl(middle))
+    assert best_point(found) == middle
+    for place, name in enumerate(COORDINATES[method]):
+        for change in (1.0, -1.0):
+            point = tuple(v + change * (k == place) for k, v in enumerate(middle))
+            assert point in found or (name == "rung" and point[place] < 0.0)
+    assert not at_edge(method, middle, found)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_coarse_points_reach_far_with_neighbours_at_twice_the_distance(method):
+    columns = list(zip(*COARSE[method], strict=True))
+    for name, column in zip(COORDINATES[method], columns, strict=True):
+        values = sorted(set(column))
+        assert set(np.diff(values)) == {2.0}
+        assert len(values) >= (3 if name == "size" else 2)
+    decays = {"psgd", "spd1"}
+    assert {m for m in METHODS if "rung" in COORDINATES[m]} == decays
+    assert {m for m in METHODS if "tilt" in COORDINATES[m]} == {"spd1", "spd1-vr"}
+
+
+def test_the_search_follows_success_beyond_the_coarse_points():
+    found = searched("spd1-vr", lambda point: -point[0])
+    assert [size for size, _ in list(found)[6:]] == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    assert at_edge("spd1-vr", best_point(found), found)
+    found = searched("psgd", lambda point: -point[1])  # the ladder ends
+    assert max(rung for _, rung in found) == len(DECAYS) - 1
+
+
+def test_runs_that_diverge_are_never_best_but_bound_the_search():
+    """Steps above 2^0.5 units diverge, below them larger is better."""
+    found = searched("saga", lambda point: math.inf if point[0] > 0.5 else -point[0])
+    assert best_point(found) == (0.5,)
+    assert not at_edge("saga", (0.5,), found)
+    nowhere = searched("saga", lambda point: math.inf)
+    assert len(nowhere) == TRIES
+
+
+def test_the_order_of_neighbours():
+    search = fine("spd1", {point: bowl((-2.0, 2.0, 0.0))(point) for point in COARSE["spd1"]})
+    shown = [next(search)]
+    shown += [search.send(99.0) for _ in range(4)]
+    assert shown == [
+        (-1.0, 2.0, 0.0), (-3.0, 2.0, 0.0), (-2.0, 3.0, 0.0), (-2.0, 1.0, 0.0), (-2.0, 2.0, 1.0),
+    ]  # fmt: skip
+    assert search.send(99.0) == (-1.5, 2.0, 0.0)  # all known: half the distance
+
+
+def test_steps_scale_with_the_data(problem):
+    doubled = spd1.Problem(2.0 * problem.A.values, problem.b, "logistic", spd1.L2(0.1))
+    for method in METHODS:
+        one, other = (
+            [steps_at(method, point, units(p))["eta"] for point in COARSE[method]]
+            for p in (problem, doubled)
+        )
+        np.testing.assert_allclose(np.divide(one, other), 4.0)
+
+
+def test_pairs_are_balanced_by_size_and_tilt(problem):
+    unit = units(problem)
+    for size, tilt in islice(COARSE["spd1-vr"], 6):
+        steps = steps_at("spd1-vr", (size, tilt), unit)
+        assert steps["eta"] * steps["tau"] == pytest.approx(unit["eta"] * unit["tau"] * 4.0**size)
+        assert steps["tau"] / steps["eta"] == pytest.approx(unit["tau"] / unit["eta"] * 4.0**tilt)
+
+
+def test_edges():
+    tried = [(1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (2.0, 1.0)]
+    assert [at_edge("psgd", point, tried) for point in tried] == [True, False, True, True]
+    assert at_edge("spd1-vr", (2.0, 0.0), tried)  # a tilt has no natural end
