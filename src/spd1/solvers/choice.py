@@ -65,7 +65,7 @@ class Choice:
         able = np.flatnonzero(force > -math.inf)
         full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
         self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
-        if isinstance(face, PrimalFace) and len(able) > MOST * len(z):
+        if isinstance(face, PrimalFace) and min(len(able), self.wanted) > MOST * len(z):
             able = np.arange(len(z))  # those that are left would only join one by one
         elif isinstance(face, PrimalFace) and len(able) > self.wanted:
             able = able[np.argpartition(-force[able], self.wanted)[: self.wanted]]
