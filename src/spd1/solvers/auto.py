@@ -14,7 +14,7 @@ __all__ = ["pick"]
 LARGE = 50_000  # stored entries
 FEW = 300  # rows or columns
 TALL = 16  # rows a column
-SQUARE = 2  # columns a row, up to which wide data is as hard as square data
+SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
 HARD = 30  # mean curvature of a column over l2
 SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 
@@ -72,6 +72,6 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "newton", "on the columns that can still move"
     if easy and direct(p):
         return "newton", "least squares, about as many rows as columns: one factor"
-    if easy and p.d >= p.n > FEW:
-        return "rows", "smooth loss, l2 > 0, more columns than rows"
+    if easy and SQUARE * p.d >= p.n > FEW:
+        return "rows", "smooth loss, l2 > 0, not many more rows than columns"
     return "newton", "smooth loss, few rows or columns"
