@@ -23,7 +23,6 @@ from .composite import (
 )
 from .few_rows import column_gram, few_columns, root_of, row_gram, suits
 
-NEAR = 0.03  # a gap below this part of the objective: the best multiple of y is y
 # Of the proximal term: its start, what is left of it after an epoch, and where that ends
 FADING = (0.1, 0.5, 1e-6)
 WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
@@ -69,6 +68,7 @@ class Face:
     quadratic: bool
     across: bool
     maintains = "margins"  # what the pair takes from sums that were only kept up to date
+    tol = 0.0  # relative gap that needs no better dual point
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -123,20 +123,20 @@ class PrimalFace(Face):
 
     def pair(self) -> Pair:
         p = self.problem
-        return shrunk_pair(
-            p, self.z.copy(), self.m.copy(), dual_from_margins(p, self.m), -self.gradient
-        )
+        y = dual_from_margins(p, self.m)
+        return shrunk_pair(p, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol)
 
 
 def shrunk_pair(
-    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray
+    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray, tol: float = 0.0
 ) -> Pair:
     """The pair of x and about the best multiple of y where l1 and l2 meet.
 
-    Far from the optimum v exceeds l1 almost everywhere, and a small l2 makes that expensive.
+    Far from the optimum v exceeds l1 almost everywhere, and a small l2 makes that expensive. A
+    relative gap of ``tol`` is good enough as it is.
     """
     p, pair = problem, pair_of(problem, x, u, y, v)
-    if p.mu == 0.0 or p.reg.plain or pair.gap <= NEAR * abs(pair.point.value):
+    if p.mu == 0.0 or p.reg.plain or pair.gap <= tol * abs(pair.dual.value):
         return pair
     from ..evaluation import best_between, room_inside
 
@@ -172,7 +172,7 @@ class TallFace(PrimalFace):
         u = margins(p.A, self.z)
         y = dual_from_margins(p, u)
         self.gradient = adjoint(p.A, p.c * y)
-        return shrunk_pair(p, self.z.copy(), u, y, -self.gradient)
+        return shrunk_pair(p, self.z.copy(), u, y, -self.gradient, self.tol)
 
 
 class DualFace(Face):

@@ -102,6 +102,7 @@ class Newton(Method):
             self.maintains = self.face.maintains
             self.curvature[:] = math.nan
         self.begun, self.stale = True, False
+        self.face.tol = self.tol
         self.face.start(x, y, v)
         self.updates, self.largest = 0, size_of(self.face.m)
         self.pair = self.face.pair()
