@@ -161,6 +161,7 @@ class Run:
             kind.refuse(self.problem)
         except IncompatibleError:
             return
+        self.confirm()  # newton keeps other sums, and would not look at these again
         assert self.best is not None
         before, self.method = self.method, kind(self.problem, "auto", self.method.key)
         self.method.tol, self.method.entries_read = self.tol, before.entries_read

@@ -58,6 +58,7 @@ class Method(ABC):
         self.tol = 0.0  # relative gap the run is after: for methods that can stop by themselves
         self.entries_read = 0.0
         self.paper_passes = 0.0
+        self.updates, self.largest = 0, 0.0  # of sums kept up to date, restarts included
         self.prepare(sampling)
 
     @classmethod
@@ -166,7 +167,8 @@ def gradient_drift(problem: Problem, v: np.ndarray, updates: float, largest: flo
     """Bound of what rounding can have moved D by, where v = -A'(c y) was updated so many times.
 
     Every update rounds v by eps |v| at most, and D moves by |x| times the sum of that, where
-    x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible.
+    x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible. ``largest`` is
+    |v| where the method started or started again: between two looks nobody measures it.
     """
     reg, mu = problem.reg, problem.mu
     if not (mu > 0.0 and np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0)):

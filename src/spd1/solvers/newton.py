@@ -104,7 +104,7 @@ class Newton(Method):
         self.begun, self.stale = True, False
         self.face.tol = self.tol
         self.face.start(x, y, v)
-        self.updates, self.largest = 0, size_of(self.face.m)
+        self.largest = max(self.largest, size_of(self.face.m))
         self.pair = self.face.pair()
         self._set_goal()
         self.settled = False

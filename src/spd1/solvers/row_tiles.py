@@ -175,7 +175,7 @@ class RowTiles(Method):
         self.x, self.y, self.G = x, y.copy(), -v
         self.loose = False
         self.entries_read += p.A.stored
-        self.updates, self.largest = 0, size_of(self.G)
+        self.largest = max(self.largest, size_of(self.G))
         self._pair = None
 
     def loosen(self) -> None:
