@@ -78,7 +78,7 @@ class Problem:
         other = copy.copy(self)
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
-        for name in ("dual_bounds", "free_columns"):
+        for name in ("dual_bounds", "free_columns", "newton_face"):
             other.__dict__.pop(name, None)
         return other
 
@@ -157,6 +157,13 @@ class Problem:
         if low is None or high is None:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero((low == 0.0) | (high == 0.0))
+
+    @cached_property
+    def newton_face(self) -> str:
+        """Which face of the problem Newton's method works on, see ``solvers.faces.best_face``."""
+        from .solvers.faces import best_face
+
+        return best_face(self)
 
     @property
     def row_counts(self) -> np.ndarray:

@@ -44,14 +44,13 @@ def direct(problem: Problem) -> bool:
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
-    from .faces import best_face
     from .few_rows import few_columns, suits
 
     p = problem
     smooth = p.gamma > 0 or p.label_kind == "count"
     if smooth and suits(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
-    face = best_face(p)
+    face = p.newton_face
     if face == "":
         return "rows", "neither the loss nor its conjugate fits Newton's method"
     if face == "proximal":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificate import ROUGHLY, Pair, dual_from_margins, pair_of
+from ..certificate import ROUGHLY, DualPoint, Pair, PrimalPoint, dual_from_margins, pair_of
 from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
@@ -252,6 +252,20 @@ class GramFace(DualFace):
         x = v / p.reg.l2
         return pair_of(p, x, margins(p.A, x), y, v)
 
+    def pair_inside(self) -> Pair:
+        """Values and gap as the small matrix tells them, without x and v.
+
+        x is the minimiser for v, so the column terms are zero and g(x) = g*(v) = |m|^2 / 2.
+        """
+        from ..evaluation import loss_terms
+
+        p, y = self.problem, self.dual_point()
+        loss, conjugate, rows = loss_terms(self.gradient, y, p.b, p.c, p.loss)
+        half = 0.5 * float(self.m @ self.m)
+        nothing = np.zeros(0)
+        point = PrimalPoint(nothing, self.gradient, loss + half)
+        return Pair(point, DualPoint(y, nothing, -conjugate - half), float(rows), 0.0)
+
 
 class ProximalFace(DualFace):
     """The dual where g is not strongly convex: a proximal term rho/2 |x - centre|^2 makes it so.
@@ -292,7 +306,7 @@ class ProximalFace(DualFace):
 
 def face_of(problem: Problem) -> Face:
     """The face that suits a problem, on a small Gram matrix where there is one."""
-    kind = best_face(problem)
+    kind = problem.newton_face
     if kind == "primal":
         return TallFace(problem) if few_columns(problem) else PrimalFace(problem)
     if kind == "proximal":

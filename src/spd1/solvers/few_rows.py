@@ -245,13 +245,25 @@ class FewRows(Method):
         if self.first is not None:
             return self.first
         p = self.problem
+        v = adjoint(p.A, self.w)
+        x = v / p.reg.l2
+        u = margins(p.A, x)
+        self.entries_read += 2 * p.A.stored
+        pair = pair_of(p, x, u, self.dual_point(), v)
+        if pair.gap <= self.tol * abs(pair.point.value):
+            return pair
+        # Newton's w may be outside of the domain of phi*, or further behind x than phi'(u).
         from ..certificate import dual_from_margins
 
-        x = adjoint(p.A, self.w) / p.reg.l2
-        u = margins(p.A, x)
         y = dual_from_margins(p, u)
-        self.entries_read += 3 * p.A.stored
-        return pair_of(p, x, u, y, -adjoint(p.A, p.c * y))
+        self.entries_read += p.A.stored
+        other = pair_of(p, x, u, y, -adjoint(p.A, p.c * y))
+        return pair if pair.dual.value > other.dual.value else other
+
+    def dual_point(self) -> np.ndarray:
+        """The y of w, for which v = A'w is known already: c y = -w."""
+        c = self.problem.c
+        return np.divide(-self.w, c, out=np.zeros(len(c)), where=c > 0)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         pair = self.evaluated()

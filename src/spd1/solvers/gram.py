@@ -15,13 +15,14 @@ import numpy as np
 
 from ..jit import helper, kernel
 from ..matrix import Dense
-from .costs import DENSE_SWEEP, FLOP, PAIR, SPARSE_SWEEP
+from .costs import DENSE_SWEEP, FLOP, PAIR, entries_of, sweep_of
 from .subspace import DROPS, NO_ROWS, pinned, walk
 from .working_set import curvatures
 
 __all__ = ["GramOfLines", "minimise_on_gram"]
 
 LARGEST = 2000  # lines, ...
+MOST = 0.7  # of the working set, beyond which all of it is taken
 SPARSE_SHARE = 0.15  # of the bytes of sparse data, or SPARSE_BYTES, that G may take
 SPARSE_BYTES = 4_000_000
 WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines read less
@@ -157,8 +158,11 @@ class Sample:
 class GramOfLines:
     """G of the working set; entries are kept for as long as the curvature stays the same."""
 
-    def __init__(self, coordinates: int, keep: bool, rows: Any = None) -> None:
+    def __init__(
+        self, coordinates: int, keep: bool, rows: Any = None, sparse: bool = False
+    ) -> None:
         self.keep = keep
+        self.sparse = sparse
         self.rows = rows  # sparse data whose lines lie across: its rows have the outer products
         self.last = 0  # lines of the last working set
         self.seconds = 0.0  # that sweeps over lines have taken
@@ -172,20 +176,35 @@ class GramOfLines:
         self.G = np.zeros((0, 0))
         self.buffer = np.empty(0)
 
-    def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int) -> bool:
+    def part(self, chosen: np.ndarray, wants: np.ndarray) -> np.ndarray:
+        """Positions in ``chosen`` that G is made of: what it knows, then what else wants to move.
+
+        Sparse lines are taken all: their G is made anew when it grows.
+        """
+        if self.sparse or np.count_nonzero(wants) > MOST * len(wants):
+            wants = np.ones(len(chosen), dtype=bool)
+        if len(self.known) == 0:
+            return np.flatnonzero(wants)
+        position = np.full(len(self.place), -1, dtype=np.int32)
+        position[chosen] = np.arange(len(chosen))
+        known = position[self.known]
+        if np.any(known < 0):
+            return np.flatnonzero(wants)
+        return np.concatenate([known, np.flatnonzero(wants & (self.place[chosen] < 0))])
+
+    def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int, sweep: float) -> bool:
         """Whether G costs no more than sweeps over lines have cost so far, or soon will."""
         k = len(ids)
-        if chosen is self.known:
+        self.sweep = sweep
+        if self.knows(chosen):
             return True
+        entries = entries_of(B, ids, width)
         if isinstance(B, Dense):
-            cost, self.sweep = FLOP * 0.5 * k * k * width, DENSE_SWEEP * 2.0 * k * width
-            cost /= self.stride_for(k, width)
+            cost = FLOP * 0.5 * k * k * width / self.stride_for(k, width)
         else:
-            entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
             cost = PAIR * SKEW * entries * entries / width / self.stride_for(k, width)
             at_hand = self.rows is not None or self._turned(chosen)
             cost += (0.0 if at_hand else TURNED * entries) + 1e-9 * k * k
-            self.sweep = SPARSE_SWEEP * 2.0 * entries
         worth = WORTH if self.keep else WORTH_ONCE
         self.possible = 0 < k <= min(self.most(B), WIDEST * width) and cost < worth * self.sweep
         if self.keep:
@@ -199,6 +218,10 @@ class GramOfLines:
         if grows and cost > 1e-3:
             return False  # most of its lines may be gone when the set has settled
         return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
+
+    def knows(self, chosen: np.ndarray) -> bool:
+        """Whether G is of these already."""
+        return chosen is self.known or (len(chosen) > 0 and np.array_equal(chosen, self.known))
 
     def forget(self) -> None:
         """Give the memory back."""
@@ -226,7 +249,7 @@ class GramOfLines:
 
     def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
-        if self.keep and chosen is self.known:
+        if self.keep and self.knows(chosen):
             return self.G
         G = self._made(B, ids, chosen, bend)
         if self.stride_for(len(ids), len(bend)) > 1:
@@ -258,9 +281,9 @@ class GramOfLines:
             self.buffer = np.empty(0)  # never two at a time
             self.buffer = np.empty(shape[0] * shape[1])
         lines = self.buffer[: shape[0] * shape[1]].reshape(shape)
-        if values.dtype == lines.dtype:
+        if values.dtype == lines.dtype and values.flags.c_contiguous:
             np.take(values, ids, axis=0, out=lines, mode="clip")
-        else:
+        else:  # take would copy all of a strided array first
             lines[...] = values[ids]
         return lines
 

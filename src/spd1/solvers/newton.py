@@ -15,22 +15,24 @@ import numpy as np
 
 from ..certificate import DualPoint, Pair
 from ..errors import IncompatibleError, ParameterError
-from ..matrix import CSR
+from ..matrix import CSR, Dense
 from ..problem import Problem
 from .base import EPS, Method, gradient_drift, size_of
-from .choice import Choice
+from .choice import NEAR, Choice
 from .composite import fill_terms, follow_slope
-from .faces import DualFace, PrimalFace, TallFace, best_face, face_of
+from .costs import entries_of, sweep_of
+from .faces import DualFace, GramFace, PrimalFace, TallFace, face_of
 from .gram import FACTOR, GramOfLines, minimise_on_gram
 from .smooth import SmoothDirection
 from .subspace import CG_EXPECTED, face_costs, newton_on_face, pinned
-from .working_set import curvatures, descend, line_dots, move_margins
+from .working_set import curvatures, descend, forces, line_dots, move_margins
 
 SWEEPS = 4  # of coordinate descent before the next decision, ...
 LEAST_SWEEPS = 2  # on the dual
 MOST_SWEEPS = 20  # ... up to so many over a small working set
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 ROUNDS = 40
+MOST_INSIDE = 10  # epochs on a small matrix, without a look at the data
 STEPS = 6  # of Newton's without a look, where nothing has a kink
 INNER = 0.1  # how far an epoch solves its model, relative to the gap
 LEAST_INNER = 1e-10  # the same after epochs that did not help
@@ -38,6 +40,9 @@ SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little t
 SHARPEST = 1e-12
 LARGE_GRAM = 1000  # lines; the sweeps over fewer cost next to nothing, and sharper is better
 FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser of such a model
+LITTLE = 1e-3  # seconds of a Gram matrix that need no thought
+FORESEEN = 4  # epochs: no pace is kept for longer
+KEEPS_PACE = 0.9  # epochs of sweeps that leave more of the gap will not reach tol
 SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
 FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
 CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
@@ -54,11 +59,11 @@ class Newton(Method):
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
-        return best_face(problem) != "primal"  # the primal face starts from x alone
+        return problem.newton_face != "primal"  # the primal face starts from x alone
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
-        if not best_face(problem):
+        if not problem.newton_face:
             raise IncompatibleError(
                 "newton needs a smooth loss, or a piecewise linear one with l2 > 0 for every "
                 "feature: use method 'rows'"
@@ -73,10 +78,6 @@ class Newton(Method):
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
-        self.gram: Any = None  # rows come and go too fast for theirs
-        if isinstance(self.face, PrimalFace):
-            rows = p.A if isinstance(p.A, CSR) else None
-            self.gram = GramOfLines(len(self.face.full), self.face.quadratic, rows)
         self.spent = 0.0
         self.sharpness = 1e-2
         self.promised = math.inf
@@ -84,28 +85,45 @@ class Newton(Method):
         self.begun = False
         self.settled = False
         self.stale = False
+        self.inside = False  # whether the pair is one of a small matrix, and none of the data
         self.gap = math.inf
         self.eps = 0.0
         self.inner = INNER
-        self.curvature = np.full(len(self.face.full), math.nan)
         self.lazy = 0
         self.futile = 0  # Newton's steps in a row that gained less than sweeps would have
         self.patience = 2
         self.last_gap = math.inf
-        self.choice = Choice(self.face, self.key)
-        self.bounded = bool(np.any(np.isfinite(self.face.full[:, 3:])))
+        self.pace = 1.0  # what the last epoch left of the gap
+        self.look = sweep_of(p.A, float(p.A.stored))  # seconds, roughly, ...
+        self.swept = 0.0  # ... those of sweeps of this epoch, ...
+        self.effort = 0.0  # ... and of all of the last one
         self.set_size = 0
+        if not isinstance(self.face, TallFace):
+            self.prepare_sets()
+
+    def prepare_sets(self) -> None:
+        """Allocate what working sets need."""
+        p, face = self.problem, self.face
+        self.choice = Choice(face, self.key)
+        self.curvature = np.full(len(face.full), math.nan)
+        self.bounded = bool(np.any(np.isfinite(face.full[:, 3:])))
+        self.gram: Any = None  # rows come and go too fast for theirs
+        if isinstance(face, PrimalFace):
+            rows = p.A if isinstance(p.A, CSR) else None
+            self.gram = GramOfLines(p.d, face.quadratic, rows, not isinstance(p.A, Dense))
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         if isinstance(self.face, TallFace) and self.begun:
             self.face = PrimalFace(self.problem)  # the Gram matrix was not accurate enough
             self.maintains = self.face.maintains
-            self.curvature[:] = math.nan
+            self.prepare_sets()
         self.begun, self.stale = True, False
         self.face.tol = self.tol
         self.face.start(x, y, v)
-        self.largest = max(self.largest, size_of(self.face.m))
         self.pair = self.face.pair()
+        if isinstance(self.face, TallFace):
+            return
+        self.largest = max(self.largest, size_of(self.face.m))
         self._set_goal()
         self.settled = False
         self.choice.move(self.face)
@@ -123,6 +141,7 @@ class Newton(Method):
             self.inner = max(0.05 * self.inner, LEAST_INNER)
         elif gap <= FAST * self.last_gap:
             self.inner = min(2.0 * self.inner, INNER)
+        self.pace = gap / self.last_gap if self.last_gap < math.inf else 1.0
         self.last_gap = gap
         self.eps = self.inner * gap
         self.gap = min(gap, self.gap)
@@ -130,9 +149,11 @@ class Newton(Method):
     def evaluated(self) -> Pair:
         """The pair that the last epoch has evaluated, or was about to."""
         if self.stale:
-            self.stale = False
             self.face.gradient = self.face.gradient_of(self.face.slope)
+        if self.stale or self.inside:
+            self.stale = self.inside = False
             self.pair = self.face.pair()
+            self.entries_read += 2 * self.problem.A.stored
         return self.pair
 
     def epoch(self) -> Iterator[None]:
@@ -145,9 +166,17 @@ class Newton(Method):
             self.step_on_gram(face)
             yield
             return
+        for _ in range(MOST_INSIDE if type(face) is GramFace else 1):
+            yield from self.step_on_set(face)
+            if self.pair.gap <= 0.5 * self.tol * abs(self.pair.point.value):
+                break
+
+    def step_on_set(self, face: Any) -> Iterator[None]:
+        """Choose a working set and minimise over it; then look at every coordinate."""
         chosen = self.choice.next()
         B, ids = self.choice.lines(chosen)
         table = face.full[chosen]
+        self.effort, self.swept = self.swept + self.look, 0.0
         last = math.inf
         for _ in range(ROUNDS):
             gain = self.improve(chosen, B, ids, table)
@@ -161,9 +190,10 @@ class Newton(Method):
         self.stale = False
         before, face.gradient = face.gradient, face.gradient_of(face.slope)
         self.choice.watch(before)
-        self.pair = face.pair()
+        self.inside = type(face) is GramFace
+        self.pair = face.pair_inside() if self.inside else face.pair()
         self._set_goal()
-        self.entries_read += 2 * self.problem.A.stored
+        self.entries_read += 0 if self.inside else 2 * self.problem.A.stored
         if hasattr(face, "advance"):
             face.advance()
             self.entries_read += self.problem.A.stored
@@ -239,7 +269,7 @@ class Newton(Method):
         face = self.face
         old = face.z[chosen]
         z, slope = old.copy(), face.slope.copy()
-        on_gram = self.gram is not None and self.gram.pays(B, ids, chosen, len(face.m))
+        on_gram = self.gram is not None and self.gram_pays(chosen, B, ids, table)
         if not on_gram:
             curvature = self.curvatures_of(chosen, B, ids)
             on_gram = self.minimise_model(B, ids, table, z, slope, curvature)
@@ -248,13 +278,7 @@ class Newton(Method):
                 face.z[chosen], face.slope = z, slope
                 return 0.0
         if on_gram:
-            G = self.gram.of(B, ids, chosen, face.bend)
-            g = np.empty(len(ids))
-            line_dots(B, ids, slope, g)
-            goal = self.sharp * self.eps
-            if self.settled or 2 * len(ids) > len(face.z):
-                goal *= min(1.0, (len(ids) / LARGE_GRAM) ** 2)
-            self.spent = minimise_on_gram(G, table, z, g, goal, self.spent)
+            self.minimise_on_gram(chosen, B, ids, table, z, slope)
         self.updates += len(ids)
         move = np.zeros(len(face.m))
         move_margins(B, ids, z - old, move)
@@ -264,6 +288,48 @@ class Newton(Method):
         face.m += move
         face.slope += face.bend * move
         return 0.0
+
+    def able(self, z: np.ndarray, gradient: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Which coordinates can move, or may soon: the further from the optimum, the more."""
+        near = math.sqrt(max(self.last_gap, 0.0) / max(abs(self.pair.point.value), 1e-300))
+        force = np.empty(len(z))
+        forces(z, gradient, table, min(max(near, NEAR), 1.0), 0.0, force)
+        return force > -math.inf
+
+    def gram_pays(self, chosen: np.ndarray, B: Any, ids: np.ndarray, table: np.ndarray) -> bool:
+        """Whether to go over to the Gram matrix of what moves without further sweeps."""
+        face, gram = self.face, self.gram
+        part = gram.part(chosen, self.able(face.z[chosen], face.gradient[chosen], table))
+        width = len(face.m)
+        sweep = sweep_of(B, entries_of(B, ids, width))
+        if not gram.pays(B, ids[part], chosen[part], width, sweep):
+            return False
+        return gram.cost <= LITTLE or not self.sweeps_will_do(gram.cost)
+
+    def minimise_on_gram(
+        self,
+        chosen: np.ndarray,
+        B: Any,
+        ids: np.ndarray,
+        table: np.ndarray,
+        z: np.ndarray,
+        slope: np.ndarray,
+    ) -> None:
+        """Minimise the model over what can move, through the products of its lines."""
+        face = self.face
+        g = np.empty(len(ids))
+        line_dots(B, ids, slope, g)
+        part = self.gram.part(chosen, self.able(z, g, table))
+        G = self.gram.of(B, ids[part], chosen[part], face.bend)
+        goal = self.sharp * self.eps
+        if self.settled or 2 * len(ids) > len(face.z):
+            goal *= min(1.0, (len(ids) / LARGE_GRAM) ** 2)
+        # The gap of a lasso falls with the square root of what is left to gain.
+        goal = max(goal, self.sharpness * self.tol * self.tol * abs(self.pair.point.value))
+        self.sharpness *= 0.03
+        moving, g = z[part], g[part]
+        self.spent = minimise_on_gram(G, table[part], moving, g, goal, self.spent)
+        z[part] = moving
 
     def minimise_model(
         self,
@@ -281,6 +347,7 @@ class Newton(Method):
         """
         face, goal = self.face, 0.3 * self.eps
         few = sweeps = self.sweeps_for(len(ids))
+        seconds = sweep_of(B, entries_of(B, ids, len(slope)))
         # On the dual what is left to gain tells little of the gap: a look must be worth its price.
         least = 1 if self.gram is not None else LEAST_SWEEPS
         total = 0.0
@@ -301,6 +368,7 @@ class Newton(Method):
             rate = min(gain / before, 0.999) if before > 0.0 else 0.0
             left = gain * rate / (1.0 - rate)
             self.updates += sweeps * len(ids)
+            self.swept += sweeps * seconds
             if self.gram is not None:
                 self.gram.swept(sweeps)
             if goal <= 0.0 or (left <= goal and self.lazy < self.patience):
@@ -319,6 +387,8 @@ class Newton(Method):
             curved = bool(np.all(table[free, 2] > 0.0))
             costs = face_costs(B, ids[free], len(slope), curved)
             cost = min(costs) / (costs[-1] + 1e-300) * CG_EXPECTED  # in sweeps
+            if self.sweeps_will_do(min(costs)):
+                return False
             if self.lazy < self.patience:
                 more = 1 + math.log(goal / left) / math.log(rate)
                 if more < cost:
@@ -337,6 +407,14 @@ class Newton(Method):
             self.futile = self.futile + 1 if newton < 0.3 * min(cost * gain, left) else 0
             sweeps = few << min(self.futile, MOST_FUTILE)
         return False
+
+    def sweeps_will_do(self, seconds: float) -> bool:
+        """Whether epochs of sweeps, at their pace, reach tol before a step of so many seconds."""
+        target = self.tol * abs(self.pair.point.value)
+        if not 0.0 < self.pace < KEEPS_PACE or target <= 0.0:
+            return False
+        epochs = max(math.log(self.last_gap / target) / -math.log(self.pace), 0.0)
+        return epochs <= FORESEEN and epochs * self.effort < seconds
 
     def gram_is_cheaper(self, free: int, seconds: float) -> bool:
         """Whether Newton's step had better be taken on a Gram matrix, which serves again."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..jit import helper, kernel
 from ..matrix import Dense
-from .costs import FLOP
+from .costs import FLOP, entries_of
 from .working_set import curvatures, line_dots, move_margins
 
 __all__ = ["newton_on_face", "pinned"]
@@ -153,11 +153,8 @@ def face_costs(B: Any, lines: np.ndarray, width: int, curved: bool) -> tuple[flo
     an l2 > 0 of its own; if not, many will be dropped.
     """
     count = len(lines)
-    if isinstance(B, Dense):
-        entries, spread = float(count * width), 0.0
-    else:
-        entries = float(np.sum(B.indptr[lines + 1] - B.indptr[lines]))
-        spread = 1e-9 * count * width
+    entries = entries_of(B, lines, width)
+    spread = 0.0 if isinstance(B, Dense) else 1e-9 * count * width
     factor = FLOP * count * count * (0.5 * width + 0.6 * count) + spread
     if count > width:
         factor += DROP_ENTRY * count * count * min(count - width, DROPS)
