@@ -159,6 +159,14 @@ class Problem:
         return np.flatnonzero((low == 0.0) | (high == 0.0))
 
     @cached_property
+    def pull_at_zero(self) -> np.ndarray:
+        """A'(c phi'(0)): the gradient of the loss at x = 0."""
+        from .certificate import dual_from_margins
+        from .products import adjoint
+
+        return adjoint(self.A, self.c * dual_from_margins(self, np.zeros(self.n)))
+
+    @cached_property
     def newton_face(self) -> str:
         """Which face of the problem Newton's method works on, see ``solvers.faces.best_face``."""
         from .solvers.faces import best_face

@@ -67,6 +67,7 @@ class Face:
 
     quadratic: bool
     across: bool
+    bounded: bool  # whether any coordinate has a bound
     maintains = "margins"  # what the pair takes from sums that were only kept up to date
     tol = 0.0  # relative gap that needs no better dual point
 
@@ -80,7 +81,11 @@ class Face:
         self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
         self.value = fill_terms(self.part, self.m, self.slope, self.bend)
         self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
-        self.gradient = self.gradient_of(self.slope)
+        self.gradient = self.first_gradient()
+
+    def first_gradient(self) -> np.ndarray:
+        """The gradient of the point that a run starts from."""
+        return self.gradient_of(self.slope)
 
     part: Any
     full: np.ndarray  # a line of five numbers per coordinate: linear, l1, l2, lower, upper
@@ -107,13 +112,20 @@ class PrimalFace(Face):
             self.data = problem.A.transposed()  # its rows are the columns
         reg = problem.reg
         fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
-        self.full = np.empty((problem.d, 5))
-        for column, value in enumerate(fields):
-            self.full[:, column] = value
+        if reg.scalar:
+            self.full = np.repeat(np.array([fields]), problem.d, axis=0)
+        else:
+            self.full = np.empty((problem.d, 5))
+            for column, value in enumerate(fields):
+                self.full[:, column] = value
+        self.bounded = bool(np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper)))
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         del y, v
         self.restart(x.copy())
+
+    def first_gradient(self) -> np.ndarray:
+        return self.gradient_of(self.slope) if np.any(self.z) else self.problem.pull_at_zero
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
         return margins(self.problem.A, z)
@@ -195,6 +207,7 @@ class DualFace(Face):
         low, high = np.empty(p.n), np.empty(p.n)
         loss_domain(p.b, p.loss, low, high)
         self.domain = low, high
+        self.bounded = bool(np.any(np.isfinite(low)) or np.any(np.isfinite(high)))
         table = np.empty((p.n, 5))
         with np.errstate(divide="ignore", invalid="ignore"):
             table[:, 0], table[:, 1] = -p.b, l1

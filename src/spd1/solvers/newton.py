@@ -106,7 +106,6 @@ class Newton(Method):
         p, face = self.problem, self.face
         self.choice = Choice(face, self.key)
         self.curvature = np.full(len(face.full), math.nan)
-        self.bounded = bool(np.any(np.isfinite(face.full[:, 3:])))
         self.gram: Any = None  # rows come and go too fast for theirs
         if isinstance(face, PrimalFace):
             rows = p.A if isinstance(p.A, CSR) else None
@@ -387,13 +386,13 @@ class Newton(Method):
             curved = bool(np.all(table[free, 2] > 0.0))
             costs = face_costs(B, ids[free], len(slope), curved)
             cost = min(costs) / (costs[-1] + 1e-300) * CG_EXPECTED  # in sweeps
-            if self.sweeps_will_do(min(costs)):
-                return False
             if self.lazy < self.patience:
                 more = 1 + math.log(goal / left) / math.log(rate)
                 if more < cost:
                     sweeps = min(int(more) + 2, 5 * few)
                     continue
+            if self.sweeps_will_do(min(costs)):
+                return False
             self.lazy = 0
             self.updates += len(ids)
             if self.gram_is_cheaper(len(free), min(costs)):
@@ -441,7 +440,7 @@ class Newton(Method):
         t = 1.0 if math.isfinite(promised) else 0.0
         while t > SHORTEST:
             z, m = old + t * step, face.m + t * move
-            if self.bounded:
+            if face.bounded:
                 z = np.clip(z, table[:, 3], table[:, 4])  # rounding must not leave the box
             value = fill_terms(face.part, m, face.slope, face.bend)
             now = value + separable(z)
