@@ -34,6 +34,7 @@ SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse
 ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
 DAMPING = 1e-12  # of each diagonal entry: G may be singular
 GROWS = 1.2  # a working set this many times larger than the one before is not settled
+CHORD = 0.2  # of the curvature: a change that leaves G as good as new
 SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
 WORTH = 500  # sweeps over lines, beyond which G is never worth its price, ...
 WORTH_ONCE = 25  # ... or that of a model that holds for one step only
@@ -174,6 +175,7 @@ class GramOfLines:
         self.known = np.zeros(0, dtype=np.int64)
         self.place = np.full(coordinates, -1, dtype=np.int32)  # of a known coordinate in G
         self.G = np.zeros((0, 0))
+        self.curvature: tuple[np.ndarray, int] = np.zeros(0), 1  # of G: bend, stride
         self.buffer = np.empty(0)
 
     def part(self, chosen: np.ndarray, wants: np.ndarray) -> np.ndarray:
@@ -188,15 +190,16 @@ class GramOfLines:
         position = np.full(len(self.place), -1, dtype=np.int32)
         position[chosen] = np.arange(len(chosen))
         known = position[self.known]
-        if np.any(known < 0):
+        fresh = np.flatnonzero(wants & (self.place[chosen] < 0))
+        if np.any(known < 0) or (len(fresh) and not self.keep):
             return np.flatnonzero(wants)
-        return np.concatenate([known, np.flatnonzero(wants & (self.place[chosen] < 0))])
+        return np.concatenate([known, fresh]) if len(fresh) else known
 
     def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int, sweep: float) -> bool:
         """Whether G costs no more than sweeps over lines have cost so far, or soon will."""
         k = len(ids)
         self.sweep = sweep
-        if self.knows(chosen):
+        if self.keep and self.knows(chosen):
             return True
         entries = entries_of(B, ids, width)
         if isinstance(B, Dense):
@@ -241,7 +244,7 @@ class GramOfLines:
         return 1 if self.keep else self.sample.stride(k, width)
 
     def _turned(self, chosen: np.ndarray) -> bool:
-        return self.turned is not None and self.turned[0] is chosen
+        return self.turned is not None and np.array_equal(self.turned[0], chosen)
 
     def swept(self, sweeps: int) -> None:
         """Count the time that sweeps over lines take."""
@@ -249,10 +252,17 @@ class GramOfLines:
 
     def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
-        if self.keep and self.knows(chosen):
+        stride = self.stride_for(len(ids), len(bend))
+        if self.knows(chosen) and (self.keep or self._holds(bend, stride)):
             return self.G
-        G = self._made(B, ids, chosen, bend)
-        if self.stride_for(len(ids), len(bend)) > 1:
+        self._make(B, ids, chosen, bend)
+        self.place[self.known] = -1
+        self.place[chosen] = np.arange(len(chosen))
+        self.known = chosen
+        G = self.G
+        if not self.keep:
+            self.curvature = bend.copy(), stride
+        if stride > 1:
             # A rare line may have no entry in the sample: no model without its own curvature.
             exact = np.empty(len(ids))
             curvatures(B, ids, bend, exact)
@@ -260,19 +270,28 @@ class GramOfLines:
             np.maximum(diagonal, exact, out=diagonal)
         return G
 
-    def _made(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    def _holds(self, bend: np.ndarray, stride: int) -> bool:
+        """Whether a multiple of G, which it becomes, is still about right for this curvature."""
+        old, made = self.curvature
+        total, before = float(bend.sum()), float(old.sum())
+        if stride != made or not (before > 0.0 and total > 0.0):
+            return False
+        scaled = old * (total / before)
+        if float(np.abs(bend - scaled).sum()) > CHORD * total:
+            return False
+        self.G *= total / before
+        self.curvature = scaled, made
+        return True
+
+    def _make(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> None:
         if not isinstance(B, Dense):
+            self.G = np.zeros((0, 0))  # never two at a time
             self.G = self._sparse(B, ids, chosen, bend)
         elif not self.keep:
             stride = self.stride_for(len(ids), len(bend))
-            return self._weighted(B.values[:, ::stride], ids, bend[::stride] * stride)
+            self.G = self._weighted(B.values[:, ::stride], ids, bend[::stride] * stride)
         else:
             self._extend(B.values, ids, chosen, bend)
-        if self.keep:
-            self.place[self.known] = -1
-            self.place[chosen] = np.arange(len(chosen))
-            self.known = chosen
-        return self.G
 
     def _copied(self, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """The chosen lines, in memory that is used again: new pages cost more than the copy."""
