@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..certificate import ROUGHLY, DualPoint, Pair, PrimalPoint, dual_from_margins, pair_of
+from ..losses import Logistic
 from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
@@ -60,6 +62,15 @@ def few_free(problem: Problem) -> bool:
     fields = (reg.l1, reg.lower, reg.upper)
     l1, lower, upper = (np.broadcast_to(np.asarray(v), free.shape)[free] for v in fields)
     return bool(np.all(l1 == 0.0) and np.all(lower == -math.inf) and np.all(upper == math.inf))
+
+
+def domain_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the domain of phi*, row by row."""
+    from ..evaluation import loss_domain
+
+    low, high = np.empty(problem.n), np.empty(problem.n)
+    loss_domain(problem.b, problem.loss, low, high)
+    return low, high
 
 
 class Face:
@@ -134,9 +145,24 @@ class PrimalFace(Face):
         return adjoint(self.problem.A, slope)
 
     def pair(self) -> Pair:
+        y = self.dual_point()
+        return shrunk_pair(
+            self.problem, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol
+        )
+
+    def dual_point(self) -> np.ndarray:
+        """phi'(m); the slope tells it, where another look at the margins costs logarithms."""
         p = self.problem
-        y = dual_from_margins(p, self.m)
-        return shrunk_pair(p, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol)
+        if type(p.loss) is not Logistic:
+            return dual_from_margins(p, self.m)
+        y = np.empty(p.n)
+        inside_domain(-self.slope, p.c, *self.domain, y)
+        return y
+
+    @cached_property
+    def domain(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where phi* is finite, row by row."""
+        return domain_of(self.problem)
 
 
 def shrunk_pair(
@@ -200,13 +226,9 @@ class DualFace(Face):
         self.full = self._table()
 
     def _table(self) -> np.ndarray:
-        from ..evaluation import loss_domain
-
         p = self.problem
         l1, l2 = p.loss.conjugate_net
-        low, high = np.empty(p.n), np.empty(p.n)
-        loss_domain(p.b, p.loss, low, high)
-        self.domain = low, high
+        low, high = self.domain = domain_of(p)
         self.bounded = bool(np.any(np.isfinite(low)) or np.any(np.isfinite(high)))
         table = np.empty((p.n, 5))
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -148,7 +148,7 @@ class Sample:
 
     def stride(self, lines: int, width: int) -> int:
         """Every so many positions are looked at."""
-        return max(1, int(width / (self.positions_a_line * lines)))
+        return max(1, int(width / (self.positions_a_line * max(lines, 1))))
 
     def doubt(self, rate: float) -> None:
         """Look at more of them if a step gains no less than its predecessor."""
@@ -163,6 +163,7 @@ class GramOfLines:
         self, coordinates: int, keep: bool, rows: Any = None, sparse: bool = False
     ) -> None:
         self.keep = keep
+        self.smooth = False  # whether the curvature changes smoothly: no row has a kink
         self.sparse = sparse
         self.rows = rows  # sparse data whose lines lie across: its rows have the outer products
         self.last = 0  # lines of the last working set
@@ -226,6 +227,10 @@ class GramOfLines:
         """Whether G is of these already."""
         return chosen is self.known or (len(chosen) > 0 and np.array_equal(chosen, self.known))
 
+    def renew(self) -> None:
+        """Make the next G from the curvature as it will be then."""
+        self.curvature = np.zeros(0), 1
+
     def forget(self) -> None:
         """Give the memory back."""
         self.place[self.known] = -1
@@ -274,7 +279,7 @@ class GramOfLines:
         """Whether a multiple of G, which it becomes, is still about right for this curvature."""
         old, made = self.curvature
         total, before = float(bend.sum()), float(old.sum())
-        if stride != made or not (before > 0.0 and total > 0.0):
+        if not self.smooth or stride != made or not (before > 0.0 and total > 0.0):
             return False
         scaled = old * (total / before)
         if float(np.abs(bend - scaled).sum()) > CHORD * total:

@@ -110,6 +110,7 @@ class Newton(Method):
         if isinstance(face, PrimalFace):
             rows = p.A if isinstance(p.A, CSR) else None
             self.gram = GramOfLines(p.d, face.quadratic, rows, not isinstance(p.A, Dense))
+            self.gram.smooth = getattr(p.loss, "conjugate_net", None) is None
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         if isinstance(self.face, TallFace) and self.begun:
@@ -140,7 +141,7 @@ class Newton(Method):
             self.inner = max(0.05 * self.inner, LEAST_INNER)
         elif gap <= FAST * self.last_gap:
             self.inner = min(2.0 * self.inner, INNER)
-        self.pace = gap / self.last_gap if self.last_gap < math.inf else 1.0
+        self.pace = gap / self.last_gap if 0.0 < self.last_gap < math.inf else 1.0
         self.last_gap = gap
         self.eps = self.inner * gap
         self.gap = min(gap, self.gap)
@@ -319,6 +320,8 @@ class Newton(Method):
         g = np.empty(len(ids))
         line_dots(B, ids, slope, g)
         part = self.gram.part(chosen, self.able(z, g, table))
+        if len(part) == 0:
+            return
         G = self.gram.of(B, ids[part], chosen[part], face.bend)
         goal = self.sharp * self.eps
         if self.settled or 2 * len(ids) > len(face.z):
@@ -422,6 +425,8 @@ class Newton(Method):
 
     def trust(self, t: float) -> None:
         """A model whose minimiser was too far off has too little curvature in its flat places."""
+        if t < 1.0 and self.gram is not None:
+            self.gram.renew()
         part = self.face.part
         least = (10.0 if t > 1e-3 else 1e3) * part.least if t < 0.5 else 0.2 * part.least
         self.face.part = part._replace(least=min(max(least, FAINTEST_BEND), 1.0))
