@@ -18,7 +18,8 @@ STUCK = 0.97  # or one that saw next to no progress
 CRAWL = 0.8  # a pass that shrinks the gap by less is slow
 FIRST_LOOKS = 2  # passes that are looked at one by one
 MOST_PASSES = 3  # that may go by between two looks, later, ...
-MOST_TIED = 5  # ... or of a tied x, whose pace is steady
+MOST_STEADY = 5  # ... or of a tied x, whose pace is steady, or when the steps have ...
+SETTLED = 4  # ... been adjusted so many times
 LATE = 0.2  # of a pass: the pace slows down, and a look that comes too early costs another
 DOUBT = 25  # epochs that double the leeway of the first balance of steps
 LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
@@ -89,7 +90,8 @@ class BalancedSteps(Control):
         if self.looks < (1 if self.method.tied else FIRST_LOOKS) or not 0.0 < pace < 1.0:
             return 1
         wanted = math.log(max(self.method.tol / max(rel_gap, 1e-300), 1e-300)) / math.log(pace)
-        most = MOST_TIED if self.method.tied else MOST_PASSES
+        steady = self.method.tied or self.looks > SETTLED
+        most = MOST_STEADY if steady else MOST_PASSES
         return int(min(max(math.ceil(wanted + LATE), 1), most))
 
 
