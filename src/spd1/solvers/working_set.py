@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import helper, kernel
 from ..matrix import CSC, CSR, Dense
 
 __all__ = ["CopiedLines", "curvatures", "descend", "forces", "line_dots", "move_margins"]
@@ -22,6 +22,8 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
     how much the last sweep gained, and of how much the one before did; after ``least`` sweeps one
     that does not gain ``enough`` is the last.
     """
+    if B.is_dense():
+        return descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough)
     gain = 0.0
     before = 0.0
     for sweep in range(sweeps):
@@ -60,6 +62,59 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
                         slope[j] += bend[j] * a * step
         if gain <= enough and sweep + 1 >= least:
             break
+    return gain, before
+
+
+@helper
+def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
+    """The same for dense lines: what a step does to the slope is added when the next one reads it.
+
+    A line and the slope are then gone through once a step instead of twice.
+    """
+    gain = 0.0
+    before = 0.0
+    last, owed = 0, 0.0  # line and step that the slope has not seen yet
+    for sweep in range(sweeps):
+        before = gain
+        gain = 0.0
+        for w in range(len(ids)):
+            linear, l1, l2, lower, upper = table[w]
+            old = z[w]
+            if sweep > 0 and (old <= lower or old >= upper or (old == 0.0 and l1 > 0.0)):
+                continue
+            h = curvature[w]
+            if h + l2 <= 0.0:
+                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
+                if abs(end) < math.inf:
+                    z[w] = min(max(end, lower), upper)
+                continue
+            line = ids[w]
+            gradient = 0.0
+            if owed == 0.0:
+                for j in range(len(slope)):
+                    gradient += B.entry(line, j) * slope[j]
+            elif flat:
+                for j in range(len(slope)):
+                    now = slope[j] + B.entry(last, j) * owed
+                    slope[j] = now
+                    gradient += B.entry(line, j) * now
+            else:
+                for j in range(len(slope)):
+                    now = slope[j] + bend[j] * (B.entry(last, j) * owed)
+                    slope[j] = now
+                    gradient += B.entry(line, j) * now
+            owed = 0.0
+            wish = h * old - gradient - linear
+            new = min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2), lower), upper)
+            if new != old:
+                z[w] = new
+                gain += 0.5 * (h + l2) * (new - old) * (new - old)
+                last, owed = line, (new - old) * (bend[0] if flat else 1.0)
+        if gain <= enough and sweep + 1 >= least:
+            break
+    if owed != 0.0:
+        for j in range(len(slope)):
+            slope[j] += (1.0 if flat else bend[j]) * (B.entry(last, j) * owed)
     return gain, before
 
 
