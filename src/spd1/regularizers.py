@@ -41,6 +41,10 @@ class Regularizer:
         """Whether every feature has the same l2 > 0 and nothing else."""
         return False
 
+    def is_free(self):
+        """Whether every feature has the same l1 and l2, and no bounds."""
+        return False
+
     def prox(self, z, eta, j):
         """argmin_t { eta g_j(t) + (t - z)^2 / 2 } = clip(soft(z, eta l1) / (1 + eta l2))."""
         l1, l2, lower, upper = self.numbers(j)
@@ -108,8 +112,10 @@ class SharedNet(NamedTuple):
         return self.l1, self.l2, self.lower, self.upper
 
     def is_plain(self):
-        unbounded = self.lower == -math.inf and self.upper == math.inf
-        return self.l1 == 0.0 and self.l2 > 0.0 and unbounded
+        return self.l1 == 0.0 and self.l2 > 0.0 and self.is_free()
+
+    def is_free(self):
+        return self.lower == -math.inf and self.upper == math.inf
 
 
 @compiled(Regularizer)
