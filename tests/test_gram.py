@@ -56,6 +56,40 @@ def test_a_sample_counts_every_so_many_positions(layout, rng, monkeypatch):
     np.testing.assert_allclose(G, expected, rtol=1e-13, atol=1e-14)
 
 
+def test_a_matrix_is_made_of_what_it_knows_and_what_wants_to_move(rng):
+    B, _, _, model = make_model("l1", "dense_c", False, rng)
+    lines_known = np.array([2, 0])
+    store = GramOfLines(len(lines(B)), keep=True)
+    store.of(B, lines_known, lines_known, model.bend)
+    chosen, wants = np.array([4, 0, 1, 2]), np.array([False, False, True, False])
+    assert list(chosen[store.part(chosen, wants)]) == [2, 0, 1]
+    assert list(chosen[store.part(chosen, ~wants)]) == [2, 0, 4, 1]  # most of them: take all
+    elsewhere = np.array([4, 1, 3, 0])  # without one that is known
+    assert list(elsewhere[store.part(elsewhere, wants)]) == [3]
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_matrix_serves_again_while_its_curvature_is_about_right(layout, smooth, rng):
+    """It is then that of a multiple of the old curvature, with the right sum."""
+    B, ids, _, model = make_model("l1", layout, False, rng)
+    store, chosen = GramOfLines(len(ids), keep=False), np.arange(len(ids))
+    store.smooth = smooth
+    first = store.of(B, ids, chosen, model.bend).copy()
+    bend = model.bend * rng.uniform(1.9, 2.1, len(model.bend))
+    exact = (model.dense * bend) @ model.dense.T
+    held = first * (bend.sum() / model.bend.sum())
+    expected = held if smooth else exact
+    np.testing.assert_allclose(store.of(B, ids, chosen, bend), expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(held, exact, rtol=0.1, atol=0.1 * np.abs(exact).max())
+    store.renew()
+    np.testing.assert_allclose(store.of(B, ids, chosen, bend), exact, rtol=1e-12, atol=1e-14)
+    other = bend.copy()
+    other[::2] *= 5.0
+    exact = (model.dense * other) @ model.dense.T
+    np.testing.assert_allclose(store.of(B, ids, chosen, other), exact, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("kind", TABLES)
 def test_descent_lowers_the_model_and_reports_at_most_what_it_gained(kind, rng):
     _, _, _, model = make_model(kind, "dense_c", False, rng)

@@ -11,6 +11,7 @@ import oracle
 from spd1 import L2, Problem
 from spd1.matrix import as_matrix
 from spd1.solvers.composite import curved_lines, fill_terms, loss_part
+from spd1.solvers.faces import GramFace
 from spd1.solvers.few_rows import newton_in_rows, row_gram
 from spd1.solvers.smooth import SmoothDirection
 from spd1.solvers.subspace import NO_ROWS, conjugate_gradients, newton_on_face, pinned, walk
@@ -229,3 +230,33 @@ def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singula
     np.testing.assert_array_equal(z[:3], old[:3])
     assert np.all((z >= -1.0) & (z <= 1.5) & (z * old >= 0.0))  # no sign changes
     np.testing.assert_array_equal(pinned(old, table)[:4], [True, True, True, False])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_a_small_matrix_tells_is_what_the_data_tell(loss, weighted, rng):
+    A, w = rng.standard_normal((12, 40)), rng.random(12) + 0.1
+    b = rng.choice([-1.0, 1.0], 12)
+    problem = Problem(A, b, loss, L2(0.3), w if weighted else None)
+    face = GramFace(problem)
+    low, high = face.domain
+    y = np.clip(-b * rng.random(12), low, high)
+    face.start(np.zeros(40), y, None)
+    inside, pair = face.pair_inside(), face.pair()
+    assert inside.point.value == pytest.approx(pair.point.value, rel=1e-12)
+    assert inside.dual.value == pytest.approx(pair.dual.value, rel=1e-12)
+    assert inside.gap == pytest.approx(pair.gap, rel=1e-10)
+    np.testing.assert_allclose(inside.point.u, pair.point.u, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_the_pull_at_zero_is_the_gradient_of_the_loss_there(loss, rng):
+    A, b = rng.standard_normal((9, 5)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
+    problem = Problem(A, np.abs(b) if loss == "poisson" else b, loss, L2(1.0), rng.random(9))
+    h = 1e-6
+    for j in range(5):
+        step = h * np.eye(5)[j]
+        slope = (problem.primal(step) - problem.primal(-step)) / (2 * h)
+        assert problem.pull_at_zero[j] == pytest.approx(slope, abs=1e-7)
+    other = problem.with_regularizer(L2(0.5))
+    np.testing.assert_array_equal(other.pull_at_zero, problem.pull_at_zero)

@@ -140,16 +140,17 @@ def row_data(rng, layout, reg):
 REG = ElasticNet(l1=0.05, l2=[0.1, 0.2, 0.3, 0.4], lower=-0.5, upper=0.6)
 
 
+@pytest.mark.parametrize("reg", [REG, L2(0.3)], ids=["net", "plain"])
 @pytest.mark.parametrize("layout", ["dense_c", "csr"])
-def test_free_row_steps_follow_the_formulas(layout, rng):
+def test_free_row_steps_follow_the_formulas(layout, reg, rng):
     """The update of the module's first lines, one row after the other, in NumPy."""
-    A, p, y = row_data(rng, layout, REG)
+    A, p, y = row_data(rng, layout, reg)
     n, eta = p.n, 0.4
     stored = np.full(4, n) if layout == "dense_c" else np.count_nonzero(A, axis=0)
     eta_j = eta * n / stored
     table = np.zeros((4, 4))
     table[:, X], table[:, STEP] = rng.uniform(-0.4, 0.4, 4), eta_j
-    table[:, GRADIENT], table[:, SHRINK] = A.T @ (p.c * y), 1.0 / (1.0 + eta_j * REG.l2)
+    table[:, GRADIENT], table[:, SHRINK] = A.T @ (p.c * y), 1.0 / (1.0 + eta_j * reg.l2)
     x, y_plain, order = table[:, X].copy(), y.copy(), np.array([3, 0, 2, 4, 5, 1])
     state = RowTileState(y, table)
     row_tile_steps(
@@ -167,6 +168,21 @@ def test_free_row_steps_follow_the_formulas(layout, rng):
     np.testing.assert_allclose(table[:, X], x, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(y, y_plain, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(table[:, GRADIENT], A.T @ (p.c * y), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("reg", [REG, L2(0.3)], ids=["net", "plain"])
+@pytest.mark.parametrize("layout", ["dense_c", "csr"])
+def test_many_tied_rows_are_the_same_as_one_by_one(layout, reg, rng):
+    A, p, y = row_data(rng, layout, reg)
+    geometry, order = Geometry(p.row_norms_squared / p.mu, p.c), np.array([3, 0, 2, 4, 5, 1, 0])
+    scale = -1.0 / p.mu if reg.plain else 0.0
+    one, G_one, G = y.copy(), A.T @ (p.c * y), A.T @ (p.c * y)
+    tied_row_steps(p.by_rows, p.b, geometry, y, G, p.loss, p.net, scale, order)
+    for i in order:
+        row = np.array([i])
+        tied_row_steps(p.by_rows, p.b, geometry, one, G_one, p.loss, p.net, scale, row)
+    np.testing.assert_allclose(y, one, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(G, G_one, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("reg", [REG, L2(0.3)], ids=["net", "plain"])

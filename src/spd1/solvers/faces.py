@@ -146,9 +146,7 @@ class PrimalFace(Face):
 
     def pair(self) -> Pair:
         y = self.dual_point()
-        return shrunk_pair(
-            self.problem, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol
-        )
+        return shrunk_pair(self.problem, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol)
 
     def dual_point(self) -> np.ndarray:
         """phi'(m); the slope tells it, where another look at the margins costs logarithms."""

@@ -263,7 +263,7 @@ class FewRows(Method):
     def dual_point(self) -> np.ndarray:
         """The y of w, for which v = A'w is known already: c y = -w."""
         c = self.problem.c
-        return np.divide(-self.w, c, out=np.zeros(len(c)), where=c > 0)
+        return np.asarray(np.divide(-self.w, c, out=np.zeros(len(c)), where=c > 0))
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         pair = self.evaluated()

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..jit import helper, kernel
 from ..matrix import Dense
-from .costs import DENSE_SWEEP, FLOP, PAIR, entries_of, sweep_of
+from .costs import DENSE_SWEEP, FLOP, PAIR, entries_of
 from .subspace import DROPS, NO_ROWS, pinned, walk
 from .working_set import curvatures
 
