@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import oracle
 from spd1 import L1, L2, Box, ElasticNet, Problem, solve
 from spd1.losses import LOSSES
-from spd1.solvers import choice, gram, newton, subspace
+from spd1.solvers import choice, gram, models, subspace
 from test_solve import by_definition
 
 KINDS = {
@@ -103,8 +103,8 @@ def test_conjugate_gradients_in_place_of_a_factor(key, rng, monkeypatch):
     monkeypatch.setattr(subspace, "_projected_cg", projected)
     monkeypatch.setattr(subspace, "LARGEST_FACTOR", 0)
     monkeypatch.setattr(gram, "LARGEST", 0)
-    monkeypatch.setattr(newton, "SWEEPS", 1)
-    monkeypatch.setattr(newton, "MOST_SWEEPS", 1)
+    monkeypatch.setattr(models, "SWEEPS", 1)
+    monkeypatch.setattr(models, "MOST_SWEEPS", 1)
     found = solve(Problem(case.A, case.b, loss, reg), "newton", tol=1e-7, max_passes=3000)
     assert calls
     prove(case, found, 1e-7)

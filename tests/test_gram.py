@@ -8,12 +8,8 @@ import pytest
 import oracle
 from spd1 import L1, ElasticNet, Problem, solve
 from spd1.solvers import gram
-from spd1.solvers.gram import (
-    GramOfLines,
-    descend_on_gram,
-    minimise_on_gram,
-    newton_on_gram,
-)
+from spd1.solvers.gram import GramOfLines, minimise_on_gram, newton_on_gram
+from spd1.solvers.gram_kernels import descend_on_gram
 from test_working_set import TABLES, lines, make_model
 
 LAYOUTS = ["dense_c", "csr", "csc"]

@@ -11,7 +11,7 @@ from spd1 import L2, ElasticNet, IncompatibleError, ParameterError, Problem, sol
 from spd1.losses import LOSSES
 from spd1.matrix import as_matrix
 from spd1.rng import key_of
-from spd1.solvers.row_tiles import (
+from spd1.solvers.row_kernels import (
     GRADIENT,
     SHRINK,
     STEP,

@@ -10,7 +10,8 @@ import numpy as np
 from ..matrix import CSR, Dense
 from .faces import DualFace, Face, PrimalFace
 from .gram import LARGEST
-from .row_tiles import BLOCK, shuffle_blocks
+from .row_kernels import shuffle_blocks
+from .row_tiles import BLOCK
 from .working_set import CopiedLines, forces
 
 SMALLEST_SET = 100  # coordinates of the first working set, or a quarter of the rows, ...
@@ -29,7 +30,7 @@ class Choice:
 
     def __init__(self, face: Face, key: np.uint64) -> None:
         p = self.problem = face.problem
-        count = len(face.full)
+        count = face.coordinates
         self.key, self.t = key, 0
         self.chosen = np.zeros(0, dtype=int)
         self.member = np.zeros(count, dtype=bool)

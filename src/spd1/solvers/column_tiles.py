@@ -27,7 +27,8 @@ from ..matrix import Dense
 from ..problem import Problem
 from ..products import adjoint, margins
 from .base import Method, typical_labels
-from .row_tiles import BLOCK, ENTRIES_A_CHUNK, shuffle_blocks
+from .row_kernels import shuffle_blocks
+from .row_tiles import BLOCK, ENTRIES_A_CHUNK
 
 
 class ColumnTileState(NamedTuple):

@@ -99,7 +99,19 @@ class Face:
         return self.gradient_of(self.slope)
 
     part: Any
-    full: np.ndarray  # a line of five numbers per coordinate: linear, l1, l2, lower, upper
+    coordinates: int
+    full: np.ndarray  # linear, l1, l2, lower, upper of each coordinate, or once where all agree
+
+    def numbers(self, chosen: np.ndarray) -> np.ndarray:
+        """The five numbers of some coordinates."""
+        if len(self.full) == self.coordinates:
+            return np.asarray(self.full[chosen])
+        return np.repeat(self.full, len(chosen), axis=0)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The five numbers of all coordinates."""
+        return self.numbers(np.arange(self.coordinates))
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -123,12 +135,10 @@ class PrimalFace(Face):
             self.data = problem.A.transposed()  # its rows are the columns
         reg = problem.reg
         fields = (0.0, reg.l1, reg.l2, reg.lower, reg.upper)
-        if reg.scalar:
-            self.full = np.repeat(np.array([fields]), problem.d, axis=0)
-        else:
-            self.full = np.empty((problem.d, 5))
-            for column, value in enumerate(fields):
-                self.full[:, column] = value
+        self.coordinates = problem.d
+        self.full = np.empty((1 if reg.scalar else problem.d, 5))
+        for column, value in enumerate(fields):
+            self.full[:, column] = value
         self.bounded = bool(np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper)))
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
@@ -221,6 +231,7 @@ class DualFace(Face):
         self.part = ConjugatePart(problem.net, LEAST_BEND)
         self.quadratic = problem.reg.plain
         self.across = not problem.A.row_major
+        self.coordinates = problem.n
         self.full = self._table()
 
     def _table(self) -> np.ndarray:

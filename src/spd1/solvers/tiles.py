@@ -17,7 +17,7 @@ from ..errors import IncompatibleError, ParameterError
 from ..matrix import Dense
 from ..products import adjoint
 from .base import Method, typical_labels
-from .row_tiles import shuffle_blocks
+from .row_kernels import shuffle_blocks
 from .sparse_tiles import sparse_row_steps, sparse_spd1_steps
 from .spd1 import SPD1, Schedule
 from .spd1_vr import SPD1VR

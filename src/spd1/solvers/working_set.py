@@ -124,11 +124,12 @@ def forces(z, gradient, table, near, slack, out):
 
     Infinite for those that are free, -infinite for those that a kink or a bound holds; zeros
     whose gradient is within ``near`` of l1, relatively, may move soon and keep their (small) force,
-    and so may those that a bound holds by less than ``slack``.
+    and so may those that a bound holds by less than ``slack``. A table of one line is for all.
     """
     nonzero = 0
+    last = len(table) - 1
     for k in range(len(z)):
-        linear, l1, l2, lower, upper = table[k]
+        linear, l1, l2, lower, upper = table[min(k, last)]
         pull = gradient[k] + linear
         force = math.inf
         if z[k] == 0.0:
