@@ -16,6 +16,7 @@ import numpy as np
 
 from ..certificate import DualPoint, Pair
 from ..errors import IncompatibleError, ParameterError
+from ..matrix import Dense
 from ..problem import Problem
 from .base import EPS, Method, gradient_drift, size_of
 from .choice import Choice
@@ -25,7 +26,7 @@ from .faces import DualFace, GramFace, PrimalFace, TallFace, face_of
 from .gram import minimise_on_gram
 from .line_search import search
 from .models import Models, WorkingSet
-from .pace import SLOW, Pace
+from .pace import INNER, INNER_DENSE, SLOW, Pace
 from .smooth import SmoothDirection
 from .working_set import move_margins
 
@@ -61,7 +62,9 @@ class Newton(Method):
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
-        self.pace = Pace(sweep_of(p.A, float(p.A.stored)))
+        dense_dual = isinstance(self.face, DualFace) and isinstance(p.A, Dense)
+        look = sweep_of(p.A, float(p.A.stored))
+        self.pace = Pace(look, INNER_DENSE if dense_dual else INNER)
         self.promised = math.inf
         self.begun = False
         self.stale = False  # whether the pair is older than the point

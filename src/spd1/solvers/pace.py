@@ -8,7 +8,8 @@ from ..certificate import Pair
 
 __all__ = ["Pace"]
 
-INNER = 0.1  # how far an epoch solves its model, relative to the gap
+INNER = 0.1  # how far an epoch solves its model, relative to the gap, ...
+INNER_DENSE = 0.01  # ... and on the dual of dense data, where a look costs as much as many sweeps
 LEAST_INNER = 1e-10  # the same after epochs that did not help
 SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
 SHARPEST = 1e-12
@@ -23,12 +24,13 @@ KEEPS_PACE = 0.9  # epochs of sweeps that leave more of the gap will not reach t
 class Pace:
     """The gap of the last look, what is left of it from epoch to epoch, and what an epoch costs."""
 
-    def __init__(self, look: float) -> None:
+    def __init__(self, look: float, inner: float = INNER) -> None:
         self.tol = 0.0
         self.gap, self.value = math.inf, 0.0
         self.smallest = math.inf
         self.kept = 1.0  # what the last epoch left of the gap
-        self.inner, self.eps = INNER, 0.0
+        self.inner = self.most_inner = inner
+        self.eps = 0.0
         self.sharp, self.sharpness = SHARP, 1e-2
         self.lazy = 0  # slow epochs since Newton's last step
         self.set_size, self.settled = 0, False
@@ -52,7 +54,7 @@ class Pace:
             self.lazy += 1
             self.inner = max(0.05 * self.inner, LEAST_INNER)
         elif gap <= FAST * self.gap:
-            self.inner = min(2.0 * self.inner, INNER)
+            self.inner = min(2.0 * self.inner, self.most_inner)
         self.kept = gap / self.gap if 0.0 < self.gap < math.inf else 1.0
         self.gap, self.value = gap, abs(pair.point.value)
         self.smallest = min(gap, self.smallest)
