@@ -169,6 +169,8 @@ def sweep_in_child(peer: Peer, one: Instance, optimum: float, limits: Limits, se
     if peer.warm == "child":
         peer.prepare(toy_of(one))(TIGHT)
     run = peer.prepare(one)
+    if peer.warm == "child":
+        run(TIGHT)  # compiles what the toy had no use for
     run(peer.settings[0])  # imports, touches the pages
     send(("warm",))
     found: list[tuple[float, float, float]] = []
