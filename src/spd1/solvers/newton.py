@@ -82,7 +82,7 @@ class Newton(Method):
             self.face = PrimalFace(self.problem)  # the Gram matrix was not accurate enough
             self.maintains = self.face.maintains
             self.prepare_sets()
-        self.begun, self.stale = True, False
+        self.begun, self.stale, self.inside = True, False, False
         self.face.tol = self.pace.tol = self.tol
         self.face.start(x, y, v)
         self.pair = self.face.pair()
