@@ -22,7 +22,7 @@ from .base import EPS, Method, gradient_drift, size_of
 from .choice import Choice
 from .composite import follow_slope
 from .costs import sweep_of
-from .faces import DualFace, GramFace, PrimalFace, TallFace, face_of
+from .faces import DualFace, GramFace, PrimalFace, ProximalFace, TallFace, face_of
 from .gram import minimise_on_gram
 from .line_search import search
 from .models import Models, WorkingSet
@@ -62,9 +62,10 @@ class Newton(Method):
         self.pair: Pair
         smooth = type(self.face) is PrimalFace and p.reg.plain
         self.everywhere = SmoothDirection(p) if smooth else None
-        dense_dual = isinstance(self.face, DualFace) and isinstance(p.A, Dense)
+        sharp = isinstance(self.face, DualFace) and isinstance(p.A, Dense)
+        sharp = sharp and type(self.face) is not ProximalFace  # whose problem changes every epoch
         look = sweep_of(p.A, float(p.A.stored))
-        self.pace = Pace(look, INNER_DENSE if dense_dual else INNER)
+        self.pace = Pace(look, INNER_DENSE if sharp else INNER)
         self.promised = math.inf
         self.begun = False
         self.stale = False  # whether the pair is older than the point
