@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..jit import helper, kernel
+from .working_set import best_end, minimiser
 
 __all__ = [
     "count_at_positions",
@@ -29,12 +28,10 @@ def descend_on_gram(G, table, z, g, sweeps, enough):
             old = z[w]
             h = G[w, w]
             if h + l2 <= 0.0:
-                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
-                if abs(end) < math.inf:
-                    z[w] = min(max(end, lower), upper)
+                z[w] = best_end(old, linear, l1, lower, upper)
                 continue
             wish = h * old - g[w] - linear
-            new = min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2), lower), upper)
+            new = minimiser(wish, h + l2, l1, lower, upper)
             if new != old:
                 step = new - old
                 z[w] = new

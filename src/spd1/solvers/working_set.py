@@ -13,6 +13,19 @@ from ..matrix import CSC, CSR, Dense
 __all__ = ["CopiedLines", "curvatures", "descend", "forces", "line_dots", "move_margins"]
 
 
+@helper
+def minimiser(wish, curvature, l1, lower, upper):
+    """argmin_t { curvature t^2 / 2 - wish t + l1 |t| } on a box."""
+    return min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / curvature, lower), upper)
+
+
+@helper
+def best_end(old, linear, l1, lower, upper):
+    """The same without curvature, for linear t + l1 |t|: an end, zero, or old if there is none."""
+    end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
+    return min(max(end, lower), upper) if abs(end) < math.inf else old
+
+
 @kernel
 def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
     """Coordinate descent on  slope'dm + dm' diag(bend) dm / 2 + h(z),  line by line.
@@ -35,10 +48,8 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
             if sweep > 0 and (old <= lower or old >= upper or (old == 0.0 and l1 > 0.0)):
                 continue
             h = curvature[w]
-            if h + l2 <= 0.0:  # an empty line: the best end, if there is one
-                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
-                if abs(end) < math.inf:
-                    z[w] = min(max(end, lower), upper)
+            if h + l2 <= 0.0:  # an empty line
+                z[w] = best_end(old, linear, l1, lower, upper)
                 continue
             line = ids[w]
             gradient = linear
@@ -46,7 +57,7 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
                 j, a = B.at(line, k)
                 gradient += a * slope[j]
             wish = h * old - gradient
-            new = min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2), lower), upper)
+            new = minimiser(wish, h + l2, l1, lower, upper)
             if new != old:
                 step = new - old
                 z[w] = new
@@ -84,9 +95,7 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
                 continue
             h = curvature[w]
             if h + l2 <= 0.0:
-                end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
-                if abs(end) < math.inf:
-                    z[w] = min(max(end, lower), upper)
+                z[w] = best_end(old, linear, l1, lower, upper)
                 continue
             line = ids[w]
             gradient = 0.0
@@ -105,7 +114,7 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
                     gradient += B.entry(line, j) * now
             owed = 0.0
             wish = h * old - gradient - linear
-            new = min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2), lower), upper)
+            new = minimiser(wish, h + l2, l1, lower, upper)
             if new != old:
                 z[w] = new
                 gain += 0.5 * (h + l2) * (new - old) * (new - old)
