@@ -82,7 +82,7 @@ def best(run: Callable[[], object], repeats: int) -> float:
 
 def seconds_a_pass(problem: spd1.Problem, tile: Any, repeats: int) -> float:
     """Seconds an epoch over passes an epoch, away from the start and with the tuned steps."""
-    tuned = spd1.solve(problem, tile=tile, tol=1e-12, max_passes=10)
+    tuned = spd1.solve(problem, "spd1-vr", tile=tile, tol=1e-12, max_passes=10)
     method = method_class("spd1-vr").tiled(problem, tile)(problem, "auto", key_of(0))
     method.steps = tuned.steps
     method.begin(tuned.x, tuned.y)
@@ -134,12 +134,15 @@ def table_2(repeats: int, limit: float) -> None:
         data = load(name)
         for loss in LOSSES if data is not None else ():
             problem = spd1.Problem(*data, loss, spd1.L2(l2))
-            fine = spd1.solve(problem, tile="auto", tol=1e-9, max_passes=2000)
+            fine = spd1.solve(problem, "spd1-vr", tile="auto", tol=1e-9, max_passes=2000)
             shown = f"{name:18s}{loss:14s}"
             for method in ("tiles", *PEERS):
                 arguments: dict[str, Any] = {"tol": TOL, "max_passes": 1e6, "max_seconds": limit}
                 if method == "tiles":
-                    runs = [spd1.solve(problem, tile="auto", **arguments) for _ in range(repeats)]
+                    runs = [
+                        spd1.solve(problem, "spd1-vr", tile="auto", **arguments)
+                        for _ in range(repeats)
+                    ]
                 else:
                     runs = [spd1.solve(problem, method, **arguments)]
                     while runs[0].status == "converged" and len(runs) < repeats:
@@ -158,7 +161,7 @@ def table_3() -> None:
     A, b = spd1.datasets.make_synthetic(1000, 1000)
     problem = spd1.Problem(A, b, "logistic", spd1.L2(1e-3))
     for tile in (None, (4, 16), (8, 64), (64, 64), (8, 250), (1, 1000), (8, 1000), (32, 1000)):
-        reduced = spd1.solve(problem, tile=tile, tol=1e-12, max_passes=50)
+        reduced = spd1.solve(problem, "spd1-vr", tile=tile, tol=1e-12, max_passes=50)
         plain = spd1.solve(problem, "spd1", tile=tile, tol=1e-12, max_passes=1e6, max_seconds=0.2)
         cost = 1e3 * reduced.seconds / reduced.passes
         shown = f"   {tile!s:12s}{reduced.rel_gap:10.1e}{cost:10.2f} ms"
