@@ -18,12 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import spd1
 from race import one_thread
 from race_problems import Shelf, all_specs
-
-import spd1
-from spd1.run import Run
-from spd1.solvers import faces, few_rows, row_tiles
+from spd1.loop.run import Run
+from spd1.solvers.newton import few_rows
+from spd1.solvers.newton.faces import base as faces
+from spd1.solvers.rows import rows as row_tiles
 
 
 class Meter:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.linear_model as peers
-from race import one_thread
 from sklearn.svm import LinearSVC, LinearSVR
 
 import spd1.linear_model as ours
+from race import one_thread
 
 SHAPES = {
     "square": (1000, 1000, False),

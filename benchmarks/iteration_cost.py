@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 import spd1
 import spd1.datasets
-from spd1.rng import key_of
+from spd1.kernel.rng import key_of
 from spd1.solvers import method_class
 
 SHAPES = [(62, 2000, 1.0), (1000, 100, 1e-3), (1000, 1000, 1e-3), (1000, 10_000, 1e-3)]

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from race_peers import Peer, Run, all_peers, toy_of
 from race_problems import FAMILY_LOSS, Instance, Shelf, Spec, all_specs
 from race_reference import Reference, find_reference

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
 from race_problems import Instance
 
 Run = Callable[[float], np.ndarray]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from race_peers import EPOCHS, MANY, Peer, Run, estimator, l1_ratio
 from race_peers_sklearn import L2_SMOOTH, SQUARED, inverse_l1, inverse_l2
 from race_problems import Instance

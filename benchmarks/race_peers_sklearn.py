@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
 from race_peers import EPOCHS, MANY, Peer, Run, estimator, l1_ratio
 from race_problems import Instance
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+
 from race_problems import Instance, loss_slopes
 
 

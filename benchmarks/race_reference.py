@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from race_peers import Peer
 from race_polish import curvature, dual_value, polish_margin, polish_support, solve_positive
 from race_problems import Instance, loss_slopes

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from race_peers import Peer, Run, toy_of
 from race_problems import Instance
 

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 import spd1
 import spd1.datasets
-from spd1.products import adjoint, margins
-from spd1.rng import key_of
+from spd1.data.products import adjoint, margins
+from spd1.kernel.rng import key_of
 from spd1.solvers import method_class
 
 COLUMNS = {

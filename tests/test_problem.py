@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import oracle
-from oracle import LAYOUTS, LOSSES
 from spd1 import L2, Box, ElasticNet, Problem, certify
 from spd1.errors import DataError, ParameterError
 from spd1.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, as_loss
+from support import oracle
+from support.oracle import LAYOUTS, LOSSES
 
 EYE = np.eye(3)
 SIGNS = [1.0, -1.0, 1.0]

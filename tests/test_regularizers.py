@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 from spd1 import L1, L2, Box, ElasticNet
 from spd1.errors import DataError, ParameterError
-from spd1.jit import helper
+from spd1.kernel.jit import helper
 from spd1.regularizers import FeatureNet, SharedNet, as_regularizer
+from support import oracle
 
 MEMBERS = [
     ElasticNet(),

@@ -11,9 +11,9 @@ import threading
 import numpy as np
 import pytest
 
-import oracle
 from spd1 import L2, METHODS, Certificate, Problem, Progress, Result, Trace, solve
 from spd1.solvers import method_class
+from support import oracle
 
 COLUMNS = ("passes", "paper_passes", "seconds", "primal", "dual", "gap", "rel_gap")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import oracle
 from spd1 import L2, METHODS, Box, ElasticNet, Problem, solve
 from spd1.errors import DataError, IncompatibleError, ParameterError
 from spd1.losses import LOSSES
 from spd1.solvers import method_class
+from support import oracle
 
 NOISY = ("spd1", "psgd")  # their steps fade; the others converge linearly
 REDUCED = [name for name in METHODS if name not in NOISY]

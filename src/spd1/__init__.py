@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .certificate import Certificate, certify
+from .certificate.gap import Certificate, certify
 from .errors import DataError, IncompatibleError, ParameterError
-from .jit import compiled
+from .kernel.jit import compiled
 from .losses import (
     LOSSES,
     Absolute,

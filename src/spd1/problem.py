@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError
-from .losses import as_loss
-from .matrix import (
+from .data.matrix import (
     CSC,
     CSR,
     Dense,
@@ -22,6 +20,8 @@ from .matrix import (
     plain_array,
     row_access,
 )
+from .errors import DataError
+from .losses import as_loss
 from .regularizers import as_regularizer
 
 __all__ = ["Problem"]
@@ -90,13 +90,13 @@ class Problem:
 
     def primal(self, x: Any) -> float:
         """P(x), infinite outside the feasible set."""
-        from . import evaluation
+        from . import terms as evaluation
 
         return evaluation.primal_value(self, check_point(x, self.d, "x"))
 
     def dual(self, y: Any) -> float:
         """D(y), minus infinity where y is not feasible."""
-        from . import evaluation
+        from . import terms as evaluation
 
         return evaluation.dual_value(self, check_point(y, self.n, "y"))
 
@@ -110,21 +110,21 @@ class Problem:
     @cached_property
     def row_norms_squared(self) -> np.ndarray:
         """|a_i|^2."""
-        from .products import squared_row_norms
+        from .data.products import squared_row_norms
 
         return squared_row_norms(self.A)
 
     @cached_property
     def column_norms_squared(self) -> np.ndarray:
         """|a'_j|^2."""
-        from .products import squared_row_norms
+        from .data.products import squared_row_norms
 
         return squared_row_norms(self.A.transposed())
 
     @cached_property
     def stored_counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Stored entries of each row and of each column."""
-        from .products import stored_counts
+        from .data.products import stored_counts
 
         return stored_counts(self.A)
 
@@ -161,15 +161,15 @@ class Problem:
     @cached_property
     def pull_at_zero(self) -> np.ndarray:
         """A'(c phi'(0)): the gradient of the loss at x = 0."""
-        from .certificate import dual_from_margins
-        from .products import adjoint
+        from .certificate.gap import dual_from_margins
+        from .data.products import adjoint
 
         return adjoint(self.A, self.c * dual_from_margins(self, np.zeros(self.n)))
 
     @cached_property
     def newton_face(self) -> str:
         """Which face of the problem Newton's method works on, see ``solvers.faces.best_face``."""
-        from .solvers.faces import best_face
+        from .solvers.newton.faces.base import best_face
 
         return best_face(self)
 

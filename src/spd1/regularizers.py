@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import DataError, ParameterError
-from .jit import compiled
+from .kernel.jit import compiled
 
 __all__ = ["L1", "L2", "Box", "ElasticNet", "as_regularizer"]
 

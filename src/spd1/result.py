@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .certificate import Certificate
+from .certificate.gap import Certificate
 
 __all__ = ["Progress", "Result", "Trace"]
 

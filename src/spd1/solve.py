@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .certificate import (
-    best_multiple,
-    dual_from_margins,
-)
+from .certificate.gap import best_multiple, dual_from_margins
+from .control.steps import make_steps
 from .errors import DataError, ParameterError
+from .loop.run import Callback, Run
 from .problem import Problem, check_point
 from .result import Result
-from .run import Callback, Run
 from .solvers import method_class
-from .steps import make_steps
 
 if TYPE_CHECKING:
     from .solvers.base import Method
@@ -118,7 +115,7 @@ def solve(
     kind.refuse(problem)
     build = kind.tiled(problem, tile)
 
-    from .rng import key_of
+    from .kernel.rng import key_of
 
     keep_pages()
     x, y, v = starting_point(problem, x0, y0, kind)
@@ -143,7 +140,7 @@ def _positive(value: Any, name: str) -> None:
 
 def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:
     """A x."""
-    from .products import margins
+    from .data.products import margins
 
     return margins(problem.A, x)
 
@@ -156,7 +153,7 @@ def starting_point(
     Some methods take the multiple of y0 with the best bound: argmin phi* may be far from optimal.
     Then v = -A'(c y0) is known, too.
     """
-    from .evaluation import replace_infeasible
+    from .terms import replace_infeasible
 
     minimiser = problem.reg.minimiser(problem.d)
     flat = dual_from_margins(problem, np.zeros(problem.n))

@@ -131,7 +131,7 @@ def draw(results: dict[str, Result], path: Path, title: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from ..io.files import replacing
+    from ..files import replacing
     from ..plotting import compare as picture
 
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)

@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from ..errors import DataError, ParameterError
+from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
-from ..io.files import check_writable
-from ..io.model import blank_model
+from ..models.model import blank_model
 from ..problem import Problem
 from ..result import Result
 from ..solvers import method_class
@@ -147,7 +147,7 @@ def draw(result: Result, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from ..io.files import replacing
+    from ..files import replacing
 
     axes = result.plot()
     with replacing(path) as stream:

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import typer
 
 from ..errors import DataError
+from ..files import check_writable, format_of
 from ..io import Data, libsvm_to_npz, write_data
-from ..io.files import check_writable, format_of
 from ..io.libsvm import has_index_zero
 from ..problem import Problem
 from . import options as o

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io import Data
-from ..io.model import label_text
+from ..models.model import label_text
 from ..result import Progress as Row
 
 __all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say"]

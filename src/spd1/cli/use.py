@@ -10,10 +10,10 @@ import numpy as np
 import typer
 
 from ..errors import DataError, ParameterError
+from ..files import check_writable, replacing
 from ..io import load_model
 from ..io.arrays import write_npy
-from ..io.files import check_writable, replacing
-from ..io.model import label_text
+from ..models.model import label_text
 from . import options as o
 from .exits import NOT_REACHED, guarded
 from .metrics import metrics

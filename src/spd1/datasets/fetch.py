@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from ..files import OPENERS, SUFFIXES, replacing
 from ..io import Data, read_data
-from ..io.files import OPENERS, SUFFIXES, replacing
 from .registry import COLLECTION, DataSet
 
 __all__ = ["OfflineError", "cache_folder", "fetch", "find", "load"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..files import Data
+from ..models.file import load_model, save_model
+from ..models.model import Model, fit_model
 from .data import libsvm_to_npz, read_data, write_data
-from .files import Data
 from .libsvm import iter_libsvm, read_libsvm, write_libsvm
-from .model import Model, fit_model
-from .model_file import load_model, save_model
 
 __all__ = [
     "Data",

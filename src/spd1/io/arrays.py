@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 
 from ..errors import DataError
-from .files import Data, reading, replacing
+from ..files import Data, reading, replacing
 
 __all__ = ["read_npy", "read_npz", "write_npy", "write_npz"]
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError, ParameterError
+from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
-from .files import Data, check_writable, format_of, replacing
 from .libsvm import CHUNK, iter_libsvm, read_libsvm, write_libsvm
 from .tables import read_csv, read_parquet, split_target, write_csv, write_parquet
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError, ParameterError
-from .files import Data, open_bytes, reading, replacing
+from ..files import Data, open_bytes, reading, replacing
 
 __all__ = ["has_index_zero", "iter_libsvm", "read_libsvm", "write_libsvm"]
 

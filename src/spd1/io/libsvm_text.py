@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import helper, kernel
+from ..kernel.jit import helper, kernel
 
 LABEL, INDEX, PAIR, VALUE, LARGE_INDEX, QUERY = 1, 2, 3, 4, 5, 6
 ERRORS = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .files import Data, open_bytes, reading, replacing
+from ..files import Data, open_bytes, reading, replacing
 
 __all__ = ["read_csv", "read_parquet", "split_target", "write_csv", "write_parquet"]
 

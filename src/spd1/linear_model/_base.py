@@ -11,8 +11,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..design.intercept import Design
 from ..errors import DataError
-from ..intercept import Design
 from ..regularizers import ElasticNet
 from ..result import Result
 from ._options import check_common, solver_of

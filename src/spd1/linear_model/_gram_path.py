@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..certificate import Certificate, certificate_of
-from ..matrix import Dense
+from ..certificate.gap import Certificate, certificate_of
+from ..data.matrix import Dense
 from ..problem import Problem
-from ..solvers.faces import shrunk_pair
-from ..solvers.few_rows import column_gram
-from ..solvers.gram import minimise_on_gram
+from ..solvers.newton.faces.base import shrunk_pair
+from ..solvers.newton.few_rows import column_gram
+from ..solvers.newton.linalg.gram import minimise_on_gram
 from ._regressors import net_of
 
 __all__ = ["GramPath"]

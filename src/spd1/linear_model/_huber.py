@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..concomitant import HuberScale
-from ..intercept import Design
+from ..design.huber.scale import HuberScale
+from ..design.intercept import Design
 from ..regularizers import ElasticNet as Net
 from ..result import Result
 from ._base import Task

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..intercept import Design
+from ..design.intercept import Design
 from ._classifiers import LogisticRegression, logistic_ratio, refuse_targets
 from ._cv import folds_of
 from ._options import number, refuse_unless, whole

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_X_y
 
-from ..certificate import Certificate, dual_of, pair_certificate, primal_of
+from ..certificate.gap import Certificate, dual_of, pair_certificate, primal_of
+from ..data.products import adjoint
+from ..design.intercept import Design
 from ..errors import DataError, ParameterError
-from ..intercept import Design
 from ..losses import as_loss
 from ..problem import Problem
-from ..products import adjoint
 from ..regularizers import ElasticNet as Net
 from ..solve import solve
 from ._gram_path import GramPath
@@ -216,7 +216,7 @@ class Walk:
             result = solve(alone, tol=1e-9, max_passes=1e6)
             self.x[-1], self.y = result.x[0], result.y
         else:
-            from ..certificate import dual_from_margins
+            from ..certificate.gap import dual_from_margins
 
             self.y = dual_from_margins(p, np.zeros(p.n))
         self.v = -adjoint(p.A, p.c * self.y)

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
-from ..certificate import Certificate, certify_point, relative
-from ..concomitant import HuberScale
+from ..certificate.gap import Certificate, certify_point, relative
+from ..design.huber.objective import joint_bound, joint_value
+from ..design.huber.scale import HuberScale
+from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError
-from ..huber_objective import joint_bound, joint_value
-from ..intercept import Design
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
 from ._base import Task

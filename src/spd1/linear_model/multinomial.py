@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, logsumexp, softmax
 
-from ..certificate import Certificate, relative
+from ..certificate.gap import Certificate, relative
 from ..errors import IncompatibleError
 from ..regularizers import ElasticNet
 

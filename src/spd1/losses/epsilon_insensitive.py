@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..jit import compiled
+from ..kernel.jit import compiled
 from .base import Loss
 
 

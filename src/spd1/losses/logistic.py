@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..elementary import exp, log, log1p
-from ..jit import compiled
+from ..kernel.elementary import exp, log, log1p
+from ..kernel.jit import compiled
 from .base import Loss
 
 TINY = 2.3e-308  # below, s log s is zero

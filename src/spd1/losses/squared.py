@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..jit import compiled
+from ..kernel.jit import compiled
 from .base import Loss
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..io.files import replacing
+from ..files import replacing
 from . import grids
 from .pool import Pool
 from .problems import Panel

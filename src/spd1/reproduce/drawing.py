@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..io.files import replacing
+from ..files import replacing
 from .curves import PanelCurves
 from .settings import METHODS
 

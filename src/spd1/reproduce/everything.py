@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, ParameterError
+from ..files import replacing
 from ..io.arrays import write_npz
-from ..io.files import replacing
-from ..report import markdown_table
 from . import figure1, figure2, figure3, figure4, figure5, table1, table2
 from .curves import PanelCurves, file_name, panel_curves, write_csv
 from .page import write_report
 from .pool import Pool, Report
 from .problems import Panel, Source, choose_sources, make_problem, panels_of
+from .report import markdown_table
 from .settings import FULL, QUICK, Settings
 from .store import Store, WallClock
 from .verdicts import CLAIMS, Verdict, judge, judge_times

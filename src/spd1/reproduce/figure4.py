@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.files import replacing
+from ..files import replacing
 from ..problem import Problem
 from ..solve import solve
 from .curves import PanelCurves

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..datasets import make_synthetic
-from ..io.files import replacing
+from ..files import replacing
+from ..kernel.rng import key_of
 from ..problem import Problem
 from ..regularizers import L2, Box, ElasticNet
-from ..rng import key_of
 from ..solve import solve, starting_point
 from ..solvers import method_class
 from .drawing import new_figure, save, styled

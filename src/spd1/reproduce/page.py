@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.files import replacing
-from ..report import Page, machine
+from ..files import replacing
 from . import figure1, figure2, figure3, figure4, figure5, grids, table1, table2, verdicts
 from .curves import PanelCurves
+from .report import Page, machine
 from .settings import METHODS
 
 if TYPE_CHECKING:

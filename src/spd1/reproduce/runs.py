@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernel.rng import key_of
 from ..problem import Problem
-from ..rng import key_of
 from ..solve import starting_point
 from ..solvers import method_class
 from .processor import processor_clock

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..io.files import replacing
+from ..files import replacing
 
 __all__ = ["Store", "WallClock"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..jit import clock
+from ..kernel.jit import clock
+from ..kernel.rng import key_of
 from ..problem import Problem
-from ..rng import key_of
 from ..solve import starting_point
 from ..solvers import method_class
 

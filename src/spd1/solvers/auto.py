@@ -30,7 +30,7 @@ def many_columns_move(problem: Problem) -> bool:
 def direct(problem: Problem) -> bool:
     """Whether least squares had better be solved by a factor: square data, a small l2."""
     from ..losses import Squared
-    from .smooth import LARGEST_GRAM, hardness
+    from .newton.smooth import LARGEST_GRAM, hardness
 
     p = problem
     if type(p.loss) is not Squared or p.A.stored < p.n * p.d:
@@ -40,7 +40,7 @@ def direct(problem: Problem) -> bool:
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
-    from .few_rows import few_columns, suits
+    from .newton.few_rows import few_columns, suits
 
     p = problem
     smooth = p.gamma > 0 or p.label_kind == "count"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import IncompatibleError, ParameterError
-from ..sampling import Uniform, make_sampler
+from .entries.sampling import Uniform, make_sampler
 
 if TYPE_CHECKING:
-    from ..certificate import DualPoint, Pair
+    from ..certificate.gap import DualPoint, Pair
     from ..problem import Problem
 
 #: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
@@ -137,7 +137,7 @@ class EntryMethod(Method):
 
     @classmethod
     def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
-        from .tile_shapes import on_tiles
+        from .entries.tile_shapes import on_tiles
 
         return cls if tile is None else on_tiles(cls.name, problem, tile)
 
@@ -180,7 +180,7 @@ def gradient_drift(problem: Problem, v: np.ndarray, updates: float, largest: flo
 
 def typical_labels(problem: Problem) -> tuple[float, float]:
     """Estimate the size of margins, from the labels, and of y, from y0."""
-    from ..certificate import dual_from_margins
+    from ..certificate.gap import dual_from_margins
 
     y0 = dual_from_margins(problem, np.zeros(problem.n))
     L = max(float(np.sqrt(np.mean(y0**2))), 1e-3)
@@ -212,7 +212,7 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
 
 def spectral_norm(problem: Problem, rounds: int = 6) -> float:
     """Estimate |A| by power iteration: a few passes, a few per cent too small."""
-    from ..products import adjoint, margins
+    from ..data.products import adjoint, margins
 
     x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
     x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # and not orthogonal to it otherwise

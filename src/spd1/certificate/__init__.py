@@ -1,0 +1,7 @@
+"""The certificate: what any x and any feasible y prove about the optimum."""
+
+from __future__ import annotations
+
+from .gap import Certificate, certify
+
+__all__ = ["Certificate", "certify"]

@@ -1,0 +1,137 @@
+"""Products with the data, accumulated in float64 whatever the data type, and column or row sums.
+
+Own kernels rather than BLAS or SciPy: ``float32_data @ float64_vector`` would copy the data, and
+a threaded BLAS would make the last bits depend on the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernel.jit import kernel
+from .matrix import Dense
+
+
+@kernel
+def dot_lines(A, x, out):
+    """out_i = sum over line i of a_ik x_k."""
+    for i in range(len(out)):
+        total = 0.0
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            total += a * x[j]
+        out[i] = total
+
+
+@kernel
+def add_lines(A, w, out):
+    """out_k += sum over lines i of w_i a_ik."""
+    for i in range(len(w)):
+        scale = w[i]
+        if scale != 0.0:
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                out[j] += a * scale
+
+
+@kernel
+def squares_of_lines(A, out):
+    """out_i = sum over line i of a_ik^2."""
+    for i in range(len(out)):
+        total = 0.0
+        for k in range(A.line_length(i)):
+            _, a = A.at(i, k)
+            total += np.float64(a) * np.float64(a)
+        out[i] = total
+
+
+def margins(A: Any, x: np.ndarray) -> np.ndarray:
+    """A x."""
+    if not x.any():
+        return np.zeros(A.rows())
+    if A.row_major:
+        out = np.empty(A.rows())
+        dot_lines(A, x, out)
+    else:
+        out = np.zeros(A.rows())
+        add_lines(_by_lines(A), x, out)
+    return out
+
+
+def adjoint(A: Any, w: np.ndarray) -> np.ndarray:
+    """A' w."""
+    if A.row_major:
+        out = np.zeros(A.columns())
+        add_lines(A, w, out)
+    else:
+        out = np.empty(A.columns())
+        dot_lines(_by_lines(A), w, out)
+    return out
+
+
+def squared_row_norms(A: Any) -> np.ndarray:
+    """Squared norms of the rows; of the columns, if handed the transpose."""
+    out = np.zeros(A.rows())
+    if A.row_major:
+        squares_of_lines(A, out)
+    else:
+        add_weighted_squares(_by_lines(A), np.ones(A.columns()), out)
+    return out
+
+
+@kernel
+def count_positions(A, out):
+    """Number of stored entries at each position."""
+    for i in range(A.line_count()):
+        for k in range(A.line_length(i)):
+            j, _ = A.at(i, k)
+            out[j] += 1
+
+
+@kernel
+def add_weighted_squares(A, w, out):
+    """out_k += sum over lines i of w_i a_ik^2."""
+    for i in range(len(w)):
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            out[j] += w[i] * np.float64(a) * np.float64(a)
+
+
+@kernel
+def dot_weighted_squares(A, w, out):
+    """out_i = sum over line i of w_k a_ik^2."""
+    for i in range(len(out)):
+        total = 0.0
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            total += w[j] * np.float64(a) * np.float64(a)
+        out[i] = total
+
+
+def squares_along(A: Any, w: np.ndarray) -> np.ndarray:
+    """Sum of w_i a_ij^2 for every column j."""
+    out = np.zeros(A.columns())
+    if A.row_major:
+        add_weighted_squares(A, w, out)
+    else:
+        dot_weighted_squares(_by_lines(A), w, out)
+    return out
+
+
+def stored_counts(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Stored entries in each row (r_i) and in each column (k_j)."""
+    if isinstance(A, Dense):
+        n, d = A.rows(), A.columns()
+        return np.full(n, d, dtype=np.int64), np.full(d, n, dtype=np.int64)
+    of_lines = np.diff(A.indptr.astype(np.int64))
+    positions = A.columns() if A.row_major else A.rows()
+    of_positions = np.zeros(positions, dtype=np.int64)
+    count_positions(A, of_positions)  # np.bincount would copy the indices
+    return (of_lines, of_positions) if A.row_major else (of_positions, of_lines)
+
+
+def _by_lines(A: Any) -> Any:
+    """Column-major data seen as the rows of its transpose: nothing is copied."""
+    return A.transposed()

@@ -1,0 +1,1 @@
+"""Changes of a problem that are solved and undone: an unpenalised intercept, Huber's scale."""

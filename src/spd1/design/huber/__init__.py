@@ -1,0 +1,1 @@
+"""Huber regression that finds its own scale."""

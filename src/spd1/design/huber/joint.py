@@ -1,0 +1,240 @@
+"""Newton's method for Huber regression in coefficients, intercept and scale at once.
+
+    Phi(x, o, sigma) = sigma + sum_i c_i sigma H((a_i'x + o - b_i) / sigma) + a |x|^2
+
+(see ``concomitant``). The best sigma for given residuals r is known, so Newton's method works on
+F(x, o) = min_sigma Phi. A sample inside, |r_i| <= epsilon sigma, has the curvature
+(2 c_i / sigma) z_i z_i' with z_i = (a_i, 1, -r_i / sigma): least squares with two further columns.
+A sample outside pulls with a constant force. The equations are solved by Cholesky in whichever is
+fewer, columns or rows. By rows the matrix A A' is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from .objective import best_scale, force_bound, joint_value
+
+__all__ = ["JointNewton", "Place"]
+
+LARGEST = 2000  # rows or columns of a dense factor
+DAMPINGS = (1e-15, 1e-12, 1e-9)  # of each diagonal entry, until the factor exists
+FAINTEST = 1e-15  # of the first scale: below it the data is fitted exactly
+MOST_STEPS = 100
+FADE = 0.2  # of the curvature lent to samples outside, a full step
+LEAST_SHARE = 1e-6
+LEAP = 1.4  # change of the scale in one step beyond which it is not linear
+RESTS = 1e-14  # relative gain of a step that counts as none, ...
+IDLE = 3  # and so many end it
+SHORTEST = 1e-8  # of a step
+
+
+class Place(NamedTuple):
+    """A point, its residuals and its best scale."""
+
+    x: np.ndarray
+    level: float
+    residual: np.ndarray
+    sigma: float
+
+
+class JointNewton:
+    """Newton's equations for one data set.
+
+    Parameters
+    ----------
+    X : array or SciPy sparse, shape (n, d)
+    b, c : arrays of shape (n,)
+        Targets, and weights that sum to one.
+    epsilon, a : float
+        a > 0.
+    fit_intercept : bool
+    """
+
+    @staticmethod
+    def suits(X: Any, a: float) -> bool:
+        """Whether a dense factor is small enough."""
+        return a > 0.0 and min(X.shape) <= LARGEST
+
+    def __init__(
+        self, X: Any, b: np.ndarray, c: np.ndarray, epsilon: float, a: float, fit_intercept: bool
+    ) -> None:
+        self.X = X if sp.issparse(X) else np.asarray(X, dtype=float)
+        self.b, self.c, self.epsilon, self.a = b, c, epsilon, a
+        self.fit_intercept = fit_intercept
+        self.by_rows = X.shape[0] <= X.shape[1]
+        self.gram: np.ndarray | None = None
+        self.pull = np.zeros(0)
+        self.faintest = 1e-300
+        self.passes = 0.0
+
+    def place(self, x: np.ndarray, level: float) -> Place:
+        """A point with its residuals and its best scale."""
+        residual = np.asarray(self.X @ x).ravel() + level - self.b
+        self.passes += 1
+        scale = best_scale(residual, self.c, self.epsilon)
+        return Place(x, level, residual, max(scale, self.faintest))
+
+    def value(self, place: Place) -> float:
+        penalty = self.a * float(place.x @ place.x)
+        return joint_value(place.residual, self.c, penalty, place.sigma, self.epsilon)
+
+    def places(self, start: Any, first: float) -> Iterator[tuple[Place, float]]:
+        """Points of Newton's method and their values, until nothing is left to gain.
+
+        While the scale still falls by leaps its place in the equations misleads, and so does the
+        curvature of samples outside: first they are left out, and safe.
+        """
+        self.faintest = FAINTEST * first if first > 0.0 else 1e-300
+        level = float(np.median(self.b[self.c > 0.0])) if self.fit_intercept else 0.0
+        x = np.zeros(self.X.shape[1])
+        if start is not None:
+            x, level = (start[:-1], float(start[-1])) if self.fit_intercept else (start, 0.0)
+        here, share, joint, idle = self.place(np.array(x, dtype=float), level), 1.0, False, 0
+        value = self.value(here)
+        for _ in range(MOST_STEPS):
+            goal = self.target(here, share, joint)
+            if goal is None:
+                return
+            t, there, new = self.search(here, value, *goal)
+            yield there, new
+            change = there.sigma / here.sigma
+            share = max(FADE * share, LEAST_SHARE) if joint and t == 1.0 else share
+            share = min(share / FADE**2, 1.0) if t < 0.5 else share
+            joint = t >= 0.5 and 1.0 / LEAP < change < LEAP
+            idle = idle + 1 if value - new <= RESTS * abs(value) else 0
+            here, value = there, new
+            if idle >= IDLE:
+                return
+
+    def search(
+        self, here: Place, value: float, x: np.ndarray, level: float
+    ) -> tuple[float, Place, float]:
+        """As far towards the goal as the objective falls."""
+        t = 1.0
+        while t > SHORTEST:
+            there = self.place(here.x + t * (x - here.x), here.level + t * (level - here.level))
+            new = self.value(there)
+            if new <= value:
+                return t, there, new
+            t *= 0.5
+        return 0.0, here, value
+
+    def bounds(self, place: Place) -> Iterator[tuple[float, np.ndarray]]:
+        """What the forces at a point prove, and those that the last step has found.
+
+        Where the data are fitted exactly the former are rounding errors.
+        """
+        found = np.zeros_like(self.c)
+        live = self.c > 0.0
+        found[live] = self.pull / self.c[live]
+        for q in (self.force(place), found):
+            self.passes += 1
+            yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
+
+    def force(self, place: Place) -> np.ndarray:
+        """q_i, the derivative of the loss of sample i."""
+        scaled = place.residual / place.sigma
+        return np.asarray(2.0 * np.clip(scaled, -self.epsilon, self.epsilon))
+
+    def target(self, place: Place, share: float, joint: bool) -> tuple[np.ndarray, float] | None:
+        """Coefficients and intercept that Newton's step leads to.
+
+        Samples outside have no curvature, so a step may lead far away: they get ``share`` of that
+        of the parabola that touches from above, |r| = r^2 / (2 |r_i|) + ..., which is safe at 1.
+        """
+        live = self.c > 0.0
+        size = np.abs(place.residual[live])
+        inside = size <= self.epsilon * place.sigma
+        reach = np.where(inside, place.sigma, size / (self.epsilon * share))
+        weight = 2.0 * self.c[live] / reach
+        pull = self.c[live] * self.force(place)[live]
+        goal = self.b[live] + place.residual[live] - pull / weight  # where the force would be zero
+        border = np.where(inside, -place.residual[live] / place.sigma, 0.0)
+        columns = [np.ones(len(pull))] * self.fit_intercept + [border] * joint
+        Z = np.array(columns).reshape(len(columns), len(pull)).T
+        ends = np.array([0.0] * self.fit_intercept + [float(border @ pull)] * joint)
+        solve = self._in_rows if self.by_rows else self._in_columns
+        return solve(live, weight, goal, Z, ends)
+
+    def _in_rows(
+        self, live: np.ndarray, weight: np.ndarray, goal: np.ndarray, Z: np.ndarray, ends: Any
+    ) -> tuple[np.ndarray, float] | None:
+        """Unknown are the forces p = weight (A x + Z t - goal), t = (o, step of sigma).
+
+        With x = -A'p / (2 a) and K = A A': p / weight + K p / (2 a) - Z t = -goal, Z'p = ends.
+        """
+        A = self.X[live] if not np.all(live) else self.X
+        if self.gram is None:
+            K = A @ A.T
+            self.gram = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=float)
+        twice = 2.0 * self.a
+        H = self.gram.copy()
+        diagonal = np.einsum("ii->i", H)  # a view, whatever the order
+        diagonal += twice / weight
+        found = bordered(H, -twice * goal, twice * Z, Z, ends)
+        if found is None:
+            return None
+        p, t = found
+        self.pull = p
+        x = np.asarray(A.T @ p).ravel() / -twice
+        return x, float(t[0]) if self.fit_intercept else 0.0
+
+    def _in_columns(
+        self, live: np.ndarray, weight: np.ndarray, goal: np.ndarray, Z: np.ndarray, ends: Any
+    ) -> tuple[np.ndarray, float] | None:
+        """Unknown are x and t; with p = weight (A x + Z t - goal): 2 a x + A'p = 0, Z'p = ends."""
+        A = self.X[live] if not np.all(live) else self.X
+        root = np.sqrt(weight)
+        scaled = sp.diags_array(root) @ A if sp.issparse(A) else A * root[:, None]
+        H = scaled.T @ scaled
+        H = np.array(H.toarray() if sp.issparse(H) else H)
+        diagonal = np.einsum("ii->i", H)  # a view, whatever the order
+        diagonal += 2.0 * self.a
+        weighted = weight[:, None] * Z
+        B = np.asarray(A.T @ weighted)
+        factor = factor_of(H)
+        if factor is None:
+            return None
+        solved, _ = lapack.dpotrs(factor, np.column_stack([A.T @ (weight * goal), B]), lower=1)
+        # x = H^-1 (A'W goal - B t), and (Z'WZ - B'H^-1 B) t = ends + Z'W goal - B'H^-1 A'W goal
+        inner = Z.T @ weighted - B.T @ solved[:, 1:]
+        t = small_solve(inner, ends + weighted.T @ goal - B.T @ solved[:, 0])
+        x = solved[:, 0] - solved[:, 1:] @ t
+        self.pull = weight * (np.asarray(A @ x).ravel() + Z @ t - goal)
+        return x, float(t[0]) if self.fit_intercept else 0.0
+
+
+def bordered(
+    H: np.ndarray, right: np.ndarray, B: np.ndarray, C: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """H p - B t = right and C'p = ends, for positive definite H, whose diagonal changes."""
+    factor = factor_of(H)
+    if factor is None:
+        return None
+    solved, _ = lapack.dpotrs(factor, np.column_stack([right, B]), lower=1)
+    t = small_solve(C.T @ solved[:, 1:], ends - C.T @ solved[:, 0])
+    return solved[:, 0] + solved[:, 1:] @ t, t
+
+
+def factor_of(H: np.ndarray) -> np.ndarray | None:
+    """Cholesky factor of H, or of what a little more on its diagonal makes of it."""
+    diagonal = np.einsum("ii->i", H)
+    for damping in DAMPINGS:
+        diagonal *= 1.0 + damping
+        factor, failed = lapack.dpotrf(H.T, lower=1, clean=0)
+        if not failed:
+            return np.asarray(factor)
+    return None
+
+
+def small_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Least squares in the border's scale: its two columns may be dependent, or empty."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    found = np.linalg.lstsq(matrix / np.outer(scale, scale), right / scale, rcond=1e-12)[0]
+    return np.asarray(found / scale)

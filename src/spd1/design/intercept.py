@@ -1,0 +1,265 @@
+"""An intercept that is not penalised: the same problem in the form that is fastest to solve.
+
+The problem is always A with a further column of ones whose l1 and l2 are zero, and what is
+certified is that problem. Three ways lead to its solution:
+
+- least squares on dense float64 data: centred columns and targets, where the intercept is gone;
+- smooth losses with l2 > 0: first with a faint penalty on the intercept, then certified, and if
+  need be solved, without;
+- everything else: the column of ones, stored. For losses with corners and l2 > 0 the engine has a
+  face of its own for a column without penalty (``solvers/free_face.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..certificate.gap import certificate_of, pair_of
+from ..data.matrix import Dense as DenseMatrix
+from ..data.matrix import as_matrix, as_scipy
+from ..data.products import adjoint, margins
+from ..losses import as_loss
+from ..problem import Problem, check_point
+from ..regularizers import ElasticNet
+from ..result import Result
+from ..solve import solve
+
+__all__ = ["Design", "with_free_intercept"]
+
+
+LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
+LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
+SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
+FAR_SHARE = 0.3  # the same where the intercept will be large: ...
+EVEN = 0.1  # ... one class has so much more weight than the other, ...
+FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
+FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
+SAMPLED = 64  # rows that tell it
+GAPS = ("primal", "dual", "gap", "rel_gap")
+
+
+def with_intercept(reg: ElasticNet, d: int) -> ElasticNet:
+    """The regularizer of d features and, last, an intercept that pays as much l2 as they do."""
+    if reg.scalar and reg.plain:
+        return reg
+    free = with_free_intercept(reg, d)
+    l2 = np.array(free.l2)
+    l2[-1] = l2[:-1].mean()
+    return ElasticNet(free.l1, l2, free.lower, free.upper)
+
+
+def with_free_intercept(reg: ElasticNet, d: int) -> ElasticNet:
+    """The regularizer of d features and, last, an intercept with no penalty and no bounds.
+
+    Examples
+    --------
+    >>> with_free_intercept(ElasticNet(l2=0.5), 2).l2
+    array([0.5, 0.5, 0. ])
+    """
+    ends = (0.0, 0.0, -math.inf, math.inf)
+    fields = (reg.l1, reg.l2, reg.lower, reg.upper)
+    return ElasticNet(
+        *(
+            np.append(np.broadcast_to(np.asarray(value, dtype=float), (d,)), end)
+            for value, end in zip(fields, ends, strict=True)
+        )
+    )
+
+
+class Design:
+    """Data of a fit, with or without an intercept, shared by all its problems.
+
+    Parameters
+    ----------
+    X : array or SciPy sparse, shape (n, d)
+    fit_intercept : bool
+    sample_weight : array of shape (n,), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> design = Design(np.array([[0.0], [1.0], [2.0]]), fit_intercept=True)
+    >>> result = design.solve(np.array([1.0, 3.0, 5.0]), "squared", ElasticNet())
+    >>> np.round(result.x, 6)  # slope and intercept
+    array([2., 1.])
+    """
+
+    def __init__(self, X: Any, fit_intercept: bool, sample_weight: Any = None) -> None:
+        self.X, self.fit_intercept, self.weight = X, fit_intercept, sample_weight
+        self.n, self.d = (int(size) for size in X.shape)
+
+    @cached_property
+    def data(self) -> Any:
+        """The matrix of the problem: X, and a column of ones if there is an intercept."""
+        return joined(self.X, 1.0) if self.fit_intercept else self.X
+
+    def regularizer(self, reg: ElasticNet) -> ElasticNet:
+        """The regularizer of the problem: free of charge for the intercept."""
+        return with_free_intercept(reg, self.d) if self.fit_intercept else reg
+
+    def problem(self, b: Any, loss: Any, reg: ElasticNet, sample_weight: Any = None) -> Problem:
+        """The problem that is certified; its last column is the intercept."""
+        weight = self.weight if sample_weight is None else sample_weight
+        return Problem(self.data, b, loss, self.regularizer(reg), weight)
+
+    def solve(
+        self, b: Any, loss: Any, reg: ElasticNet, sample_weight: Any = None, **options: Any
+    ) -> Result:
+        """Solve the problem; options are those of ``spd1.solve``."""
+        weight = self.weight if sample_weight is None else sample_weight
+        if not self.fit_intercept or options.get("method", "auto") != "auto":
+            return solve(self.problem(b, loss, reg, weight), **options)
+        options = {**options, **self.exact_start(b, loss, reg)}
+        kind = loss if isinstance(loss, str) else type(loss).__name__
+        if kind in ("squared", "Squared") and self.centrable:
+            return self.solve_centred(b, reg, weight, options)
+        if self.may_lean(loss, reg, options):
+            return self.solve_leaning(b, loss, reg, weight, options)
+        return solve(self.problem(b, loss, reg, weight), **options)
+
+    def may_lean(self, loss: Any, reg: ElasticNet, options: dict[str, Any]) -> bool:
+        """Whether a faint penalty on the intercept may help, and would not show in the gap."""
+        loss = as_loss(loss)
+        known = getattr(loss, "label_kind", "real") in ("sign", "real")
+        return reg.mu > 0.0 and loss.gamma > 0 and known and options.get("tol", 1e-6) >= FAINT
+
+    def solve_leaning(
+        self, b: Any, loss: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
+    ) -> Result:
+        """Smooth losses: first with a penalty on the intercept too faint to matter.
+
+        The engines for l2 > 0 want it on every column. A column of the constant ``unit`` has a
+        share of the length of a row, so that with their l2 the intercept pays l2 / unit^2: the
+        optimum hardly moves, and in most cases its certificate without the penalty is good enough.
+        What it costs grows with the square of the intercept: see ``guess``.
+        """
+        from ..solvers.auto import pick
+        from ..solvers.newton.few_rows import LARGEST as FEW_ROWS
+
+        few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
+        b = np.asarray(b, dtype=float)
+        level, share = self.guess(b, loss, weight)
+        unit = typical_length(self.X, 1.0 if few else share)
+        options = dict(options)
+        if options.get("x0") is not None:
+            x0 = check_point(options["x0"], self.d + 1, "x0").copy()
+            x0[-1] = (x0[-1] - level) / unit
+            options["x0"] = x0
+        near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
+        whole = near.with_regularizer(with_free_intercept(reg, self.d))
+        if pick(near)[0] in LEANING:
+            result = solve(near, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
+            result = finished(result, whole, options)
+        else:
+            result = solve(whole, **options)
+        x = np.append(result.x[:-1], result.x[-1] * unit + level)
+        return Result(**{**_fields(result), "x": x})
+
+    def guess(self, b: np.ndarray, loss: Any, weight: Any) -> tuple[float, float]:
+        """Where the intercept may be, if that is far, and the share of its column in a row."""
+        mean = float(np.average(b, weights=weight))
+        if as_loss(loss).label_kind == "sign":
+            return 0.0, SHARE if abs(mean) <= EVEN else FAR_SHARE
+        far = abs(mean) > FAR * float(np.std(b))  # else features may well explain the mean
+        return (mean, FAR_SHARE) if far else (0.0, SHARE)
+
+    def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
+        """Constant targets: the intercept alone may fit them without a rounding error."""
+        b = np.asarray(b, dtype=float)
+        if getattr(as_loss(loss), "label_kind", "real") != "real" or np.any(b != b[0]):
+            return {}
+        return {"x0": np.append(reg.minimiser(self.d), b[0]), "y0": None}
+
+    @property
+    def centrable(self) -> bool:
+        """Sparse data would become dense, and float32 would lose digits that the gap counts."""
+        return not sp.issparse(self.X) and np.asarray(self.X).dtype == np.float64
+
+    def centred(self, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        """X minus its weighted means, and the means; kept for the next problem of the fit."""
+        key = None if weight is None else id(weight)
+        kept = getattr(self, "_centred", None)
+        if kept is None or kept[0] != key:
+            X = np.asarray(self.X)
+            mean = np.average(X, axis=0, weights=weight)
+            flat = X.max(axis=0) == X.min(axis=0)
+            mean[flat] = X[0, flat]  # else rounding would leave something of a constant column
+            self._centred = kept = (key, X - mean, mean)
+        return kept[1], kept[2]
+
+    def solve_centred(
+        self, b: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
+    ) -> Result:
+        """Least squares: the best intercept for any x is mean(b) - mean(X)'x."""
+        X, mean = self.centred(weight)
+        b = np.asarray(b, dtype=float)
+        level = float(b[0] if np.all(b == b[0]) else np.average(b, weights=weight))
+        options = dict(options)
+        if options.get("x0") is not None:
+            options["x0"] = check_point(options["x0"], self.d + 1, "x0")[:-1]
+        result = solve(Problem(X, b - level, "squared", reg, weight), **options)
+        x = np.append(result.x, level - mean @ result.x)
+        return Result(**{**_fields(result), "x": x})
+
+
+def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
+    """The result of the penalised problem as one of the whole: certified, or solved on."""
+    tol = options.get("tol", 1e-6)
+    v = -adjoint(whole.A, whole.c * lean.y)
+    proof = certificate_of(pair_of(whole, lean.x, margins(whole.A, lean.x), lean.y, v))
+    if proof.rel_gap > tol and lean.converged:
+        options = {**options, "x0": lean.x, "y0": proof.y if np.any(proof.y) else lean.y}
+        if options.get("max_seconds") is not None:
+            options["max_seconds"] = max(options["max_seconds"] - lean.seconds, 1e-3)
+        rest = solve(whole, **options)
+        rest.trace.rows[:0] = lean.trace.rows
+        return rest
+    status = "converged" if proof.rel_gap <= tol else lean.status
+    last = lean.trace.rows[-1]
+    lean.trace.rows.append(last._replace(**{k: getattr(proof, k) for k in GAPS}))
+    values = {k: getattr(proof, k) for k in (*GAPS, "y")}
+    return Result(**{**_fields(lean), **values, "status": status})
+
+
+def typical_length(X: Any, share: float) -> float:
+    """Share of the length of a typical row, as a power of two: multiplying by it is exact."""
+    if sp.issparse(X):
+        square = float(np.vdot(X.data, X.data)) / X.shape[0]
+    else:
+        rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED)], dtype=float)
+        square = float(np.vdot(rows, rows)) / len(rows)
+    size = share * math.sqrt(square)
+    return 2.0 ** round(math.log2(size)) if 1e-30 < size < 1e30 else 1.0
+
+
+def joined(X: Any, unit: float) -> Any:
+    """X with a further column of a constant, in its own type, order and format."""
+    n, d = X.shape
+    A: Any = as_matrix(X)
+    if isinstance(A, DenseMatrix):
+        shape = (n, d + 1)
+        values = np.empty(shape if A.row_major else shape[::-1], dtype=A.values.dtype)
+        values = values if A.row_major else values.T  # in the order of the data
+        values[:, :-1], values[:, -1] = A.values, unit
+        return values
+    A = as_scipy(A)  # sorted, checked; int64 indices stay int64
+    if A.format == "csc":
+        column = sp.csc_array(np.full((n, 1), unit, dtype=A.dtype))
+        return sp.hstack([A, column], format="csc")
+    ends = A.indptr[1:] + np.arange(n, dtype=A.indptr.dtype)  # SciPy would go through COO
+    inner = np.ones(A.nnz + n, dtype=bool)
+    inner[ends] = False
+    data, indices = np.empty(len(inner), A.dtype), np.empty(len(inner), A.indices.dtype)
+    data[inner], data[ends] = A.data, unit
+    indices[inner], indices[ends] = A.indices, d
+    indptr = A.indptr + np.arange(n + 1, dtype=A.indptr.dtype)
+    return sp.csr_array((data, indices, indptr), shape=(n, d + 1))
+
+
+def _fields(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in result.__dataclass_fields__}

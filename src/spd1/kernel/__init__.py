@@ -1,0 +1,1 @@
+"""All Numba ceremony, and what every kernel may call: elementary functions, random draws."""

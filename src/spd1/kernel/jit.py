@@ -1,0 +1,285 @@
+"""All Numba ceremony: kernels whose pieces are ordinary Python classes.
+
+A loss, a regularizer, a matrix or a sampler is a plain ``NamedTuple`` class decorated with
+``@compiled(Interface)``. A kernel is a module-level function decorated with ``@kernel`` that
+calls their methods. Each kernel compiles once per combination of classes and finds its machine
+code on disk in every later process.
+
+Nothing here imports Numba until the first ``@kernel`` or ``@helper`` runs, and modules that hold
+kernels are imported only when a computation starts: this keeps ``import spd1`` light.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+__all__ = ["bits_of", "clock", "compiled", "from_bits", "helper", "jitable", "kernel"]
+
+C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = __name__.partition(".")[0]
+
+# NaN and infinity keep their meaning; sums may be re-ordered, so that dot products vectorise.
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+# Methods that loops over rows call: LLVM would leave larger ones as calls, one by one.
+VECTORISED = {"phi", "derivative", "curvature", "conjugate"}
+
+_parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter list
+_inline: dict[str, str] = {}  # method name -> Numba's inlining policy
+_overloaded: set[str] = set()  # method names that Numba knows
+_jitable: list[Any] = []  # plain functions that kernels may call
+_numba_ready = False
+_compilation: Any = None
+_announced = False
+
+
+def compiled(interface: type) -> Callable[[C], C]:
+    """Let kernels call the methods of a NamedTuple class, its own or inherited.
+
+    Parameters
+    ----------
+    interface : type
+        Class whose public functions name the methods that kernels may call. Methods that the
+        decorated class lacks are copied from it, which is how defaults are inherited.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from spd1.losses import Loss
+    >>> @compiled(Loss)
+    ... class Tilted(NamedTuple):
+    ...     slope: float = 2.0
+    ...     def phi(self, u, b): return self.slope * abs(u - b)
+    ...     def derivative(self, u, b): return self.slope if u > b else -self.slope
+    ...     def conjugate(self, y, b): return b * y if abs(y) <= self.slope else float("inf")
+    >>> round(Tilted().prox_conjugate(0.5, 0.0, 1.0), 12)  # the default: bisection
+    0.5
+    """
+
+    def decorate(cls: C) -> C:
+        if not hasattr(cls, "_fields"):
+            raise TypeError(f"{cls.__name__} must be a typing.NamedTuple class")
+        if not cls._fields:
+            cls = _with_a_field(cls)
+        for name, method in vars(interface).items():
+            if name.startswith("_") or isinstance(method, (property, staticmethod, classmethod)):
+                if name not in vars(cls) and not name.startswith("_"):
+                    setattr(cls, name, method)
+                continue
+            if name not in vars(cls):
+                setattr(cls, name, method)
+            _register_method(cls, name, method, getattr(interface, "_inline", "always"))
+        if _numba_ready:
+            _install_overloads()
+        return cls
+
+    return decorate
+
+
+def _with_a_field(cls: Any) -> Any:
+    """Numba can't pass an empty tuple to a method: rebuild the class with one hidden field."""
+    from collections import namedtuple
+
+    build: Any = namedtuple
+    twin = build(cls.__name__, ["unit"], defaults=[1.0], module=cls.__module__)
+    for name, value in vars(cls).items():
+        if name not in vars(twin) or name == "__doc__":
+            setattr(twin, name, value)
+    twin.__qualname__ = cls.__qualname__
+    twin.__repr__ = lambda self: f"{type(self).__name__}()"
+    return twin
+
+
+def _register_method(cls: type, name: str, method: Any, inline: str) -> None:
+    """Numba knows a method by its name alone: one name, one parameter list."""
+    wanted = _parameters.setdefault(name, _signature(method))
+    found = _signature(vars(cls)[name])
+    if found != wanted:
+        raise TypeError(f"{cls.__name__}.{name} must take {wanted}, not {found}")
+    _inline.setdefault(name, inline)
+
+
+def _signature(method: Any) -> tuple[str, ...]:
+    return tuple(method.__code__.co_varnames[: method.__code__.co_argcount])
+
+
+def _load_numba() -> Any:
+    """Import Numba and teach it the methods registered so far."""
+    global _numba_ready
+    import numba
+
+    if not _numba_ready:
+        _numba_ready = True
+        _install_bit_casts()
+        _install_overloads()
+        _time_compilation()
+    return numba
+
+
+def _time_compilation() -> None:
+    """Numba holds this lock while it compiles a kernel or loads one from disk."""
+    global _compilation
+    from numba.core import event
+
+    _compilation = event.TimingListener()
+    event.register("numba:compiler_lock", _compilation)
+
+
+def clock() -> float:
+    """Seconds that pass while nothing is being compiled: what runs are timed and limited by."""
+    spent = _compilation.duration if _compilation is not None and _compilation.done else 0.0
+    return time.perf_counter() - spent
+
+
+def jitable(function: F) -> F:
+    """Let kernels call a plain function; Numba hears of it when it is loaded."""
+    _jitable.append(function)
+    if _numba_ready:
+        _install_overloads()
+    return function
+
+
+def bits_of(x: float) -> int:
+    """The 64 bits of a float, as an integer."""
+    return int(struct.unpack("<q", struct.pack("<d", x))[0])
+
+
+def from_bits(bits: int) -> float:
+    """The float with these 64 bits."""
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
+
+
+def _install_bit_casts() -> None:
+    """Teach Numba ``bits_of`` and ``from_bits``: no instruction at all."""
+    from llvmlite import ir
+    from numba import extending, types
+
+    intrinsic: Any = extending.intrinsic
+
+    @intrinsic
+    def to_integer(context, x):
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], ir.IntType(64))
+
+        return types.int64(types.float64), generate
+
+    @intrinsic
+    def to_float(context, bits):
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], ir.DoubleType())
+
+        return types.float64(types.int64), generate
+
+    extending.overload(bits_of)(lambda x: lambda x: to_integer(x))
+    extending.overload(from_bits)(lambda bits: lambda bits: to_float(bits))
+
+
+def _install_overloads() -> None:
+    from numba import extending, types
+
+    while _jitable:
+        extending.register_jitable(_jitable.pop())
+    overload_method: Any = extending.overload_method
+    for name in _parameters.keys() - _overloaded:
+        _overloaded.add(name)
+        options = {"forceinline": True} if name in VECTORISED else {}
+        overload_method(
+            types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]
+        )(_lookup(name, _parameters[name]))
+
+
+def _lookup(name: str, parameters: tuple[str, ...]) -> Any:
+    """Return a function with exactly these parameters that finds the class's own method."""
+    namespace: dict[str, Any] = {}
+    exec(  # Numba compares parameter names, so the look-up must carry the real ones
+        f"def lookup({', '.join(parameters)}):\n"
+        f"    return getattr({parameters[0]}.instance_class, {name!r}, None)",
+        namespace,
+    )
+    return namespace["lookup"]
+
+
+def kernel(function: F) -> F:
+    """Compile without the GIL; cache on disk until any file of the package changes."""
+    numba = _load_numba()
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    if hasattr(dispatcher, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
+        dispatcher._cache = _package_cache(function)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def helper(function: F) -> F:
+    """Compile a small function that kernels call; it lives in their machine code."""
+    numba = _load_numba()
+    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)  # type: ignore[no-any-return]
+
+
+def _package_cache(function: Callable[..., Any]) -> Any:
+    """A disk cache that dates by the whole package and leaves users' classes out.
+
+    Numba dates a cached kernel by its own file alone, so an edited loss would go unnoticed; and
+    an index that names a user's class can't be read by a process that lacks the user's module.
+    """
+    from numba.core.caching import FunctionCache, NullCache
+
+    class PackageCache(FunctionCache):
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            foreign = _foreign_class(sig)
+            found = None if foreign else super().load_overload(sig, target_context)
+            if found is None:
+                _announce(foreign)
+            return found
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            if not _foreign_class(sig):
+                super().save_overload(sig, data)
+
+    try:
+        cache: Any = PackageCache(function)
+    except RuntimeError:  # written at the prompt: there is no file to date it by
+        return NullCache()
+    own_file = cache._impl.locator.get_source_stamp()  # a kernel may live in a user's file
+    cache._cache_file._source_stamp = [_stamp(), own_file]
+    return cache
+
+
+@lru_cache(1)
+def _stamp() -> list[tuple[str, int]]:
+    """Every file of the package with its time."""
+    root = Path(__file__).parents[1]
+    return sorted((str(p.relative_to(root)), p.stat().st_mtime_ns) for p in root.rglob("*.py"))
+
+
+def _foreign_class(types: Any) -> str:
+    """Name the first class from outside the package among Numba types, or return ''."""
+    for t in types:
+        cls = getattr(t, "instance_class", None)
+        if cls is not None:
+            module = cls.__module__
+            if module != PACKAGE and not module.startswith(PACKAGE + "."):
+                return str(cls.__name__)
+            nested = _foreign_class(t)
+            if nested:
+                return nested
+    return ""
+
+
+def _announce(foreign: str) -> None:
+    global _announced
+    if _announced or os.environ.get("SPD1_QUIET"):
+        return
+    _announced = True
+    if foreign:
+        text = f"compiling kernels for {foreign} (a class of yours: once in every process)"
+    else:
+        text = "compiling kernels, once on this machine: a few seconds"
+    print(f"spd1: {text}", file=sys.stderr, flush=True)

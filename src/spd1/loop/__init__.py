@@ -1,0 +1,1 @@
+"""The one outer loop: clock, certificate, stopping rules, Ctrl-C."""

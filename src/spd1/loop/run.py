@@ -1,0 +1,264 @@
+"""The one outer loop: clock, certificate, stopping, restarts, Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..certificate.gap import (
+    Certificate,
+    DualPoint,
+    Pair,
+    PrimalPoint,
+    better,
+    certificate_of,
+    dual_from_margins,
+    feasible_dual,
+    lag_of,
+    pair_certificate,
+    pair_of,
+    primal_point,
+    refuse_without_bound,
+    relative,
+    zero_dual,
+)
+from ..control.steps import Seen, make_steps
+from ..errors import IncompatibleError
+from ..kernel.jit import clock
+from ..problem import Problem
+from ..result import Progress, Result, Trace
+from ..solvers import method_class
+from .progress import ProgressLine
+
+if TYPE_CHECKING:
+    from ..control.steps import Control
+    from ..solvers.base import Method
+
+__all__ = ["Run"]
+
+HARMLESS = 0.01  # rounding that may have moved the gap by less than this part of it needs no proof
+SLOW_LOOKS = 8  # looks at rows without much progress before auto changes to Newton's method
+
+Callback = Callable[[Progress], Any]
+Iterates = list[tuple[np.ndarray, np.ndarray | None]]
+
+
+class Run:
+    """State of one call of ``solve``."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        control: Control,
+        tol: float,
+        max_passes: float,
+        max_seconds: float | None,
+    ) -> None:
+        self.problem, self.method, self.control = problem, method, control
+        self.tol, self.max_passes = tol, max_passes
+        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.trace = Trace()
+        self.label = method.name
+        self.may_switch = False
+        self.unverified = ""  # what the best pair takes from sums that were kept up to date
+        self.seconds = 0.0
+        self.best: tuple[PrimalPoint, DualPoint] | None = None
+        self._certificate: Certificate | None = None
+
+    def go(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        v: np.ndarray | None,
+        callback: Callback | None,
+        verbose: bool,
+    ) -> Result:
+        self.started = clock()
+        self.method.begin(x, y, v)
+        self.control.start(self.evaluate([(x, y)]))
+        refuse_without_bound(self.problem, self.certificate().dual)
+        line = ProgressLine(self.method.name, self.tol) if verbose else None
+        status = ""
+        try:
+            while not status:
+                if line:
+                    line.show(self.trace.rows[-1], self.certificate().rel_gap)
+                status = self.limits(callback) or self.advance()
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            if line:
+                line.show(self.trace.rows[-1], self.certificate().rel_gap, last=True)
+        return self.result(status)
+
+    def limits(self, callback: Callback | None) -> str:
+        """Why to stop now, or ''."""
+        if self.certificate().rel_gap <= self.tol and self.verify():
+            return "converged"
+        if callback is not None and callback(self.trace.rows[-1]):
+            return "interrupted"
+        if self.passes() >= self.max_passes:
+            return "max_passes"
+        if clock() - self.started >= self.max_seconds:
+            return "max_seconds"
+        return ""
+
+    def verify(self) -> bool:
+        """Compute anew what the method only kept up to date: rounding may have crept in.
+
+        If the gap does not stand, the method starts again from the point with its true values.
+        """
+        assert self.best is not None
+        if self.unverified and self.method.drift(self.best[1]) <= HARMLESS * self.certificate().gap:
+            self.unverified = ""
+            return True
+        self.confirm()
+        if self.certificate().rel_gap <= self.tol:
+            return True
+        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
+        return False
+
+    def confirm(self) -> None:
+        """Evaluate the best pair with products of its own where the method had none."""
+        kept, self.unverified = self.unverified, ""
+        if not kept or self.best is None:
+            return
+        from ..data.products import adjoint, margins
+
+        p, (x, u, _), (y, v, _) = self.problem, *self.best
+        self.method.entries_read += p.A.stored
+        if kept == "margins":
+            u = margins(p.A, x)
+        else:
+            v = -adjoint(p.A, p.c * y)
+        pair = pair_of(p, x, u, y, v)
+        self.keep(pair.point, pair.dual)
+        self._certificate = certificate_of(pair)
+
+    def advance(self) -> str:
+        """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
+        deadline = self.started + self.max_seconds
+        start = clock()
+        for _ in self.method.epoch():
+            if clock() >= deadline or self.passes() >= self.max_passes:
+                break  # an epoch may be long: Theorem 3 asks for millions of inner steps
+        self.seconds += clock() - start
+        seen = self.evaluate(self.method.iterates())
+        alive = self.control.after_epoch(seen)
+        if self.may_switch and getattr(self.control, "slow", 0) >= SLOW_LOOKS:
+            self.switch()
+        return "" if alive else "diverged"
+
+    def switch(self) -> None:
+        """Go on with Newton's method from the best point, if it takes the problem."""
+        self.may_switch = False
+        kind = method_class("newton")
+        try:
+            kind.refuse(self.problem)
+        except IncompatibleError:
+            return
+        self.confirm()  # newton keeps other sums, and would not look at these again
+        assert self.best is not None
+        before, self.method = self.method, kind(self.problem, "auto", self.method.key)
+        self.method.tol, self.method.entries_read = self.tol, before.entries_read
+        self.method.paper_passes = before.paper_passes
+        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
+        self.control = make_steps(self.method, "auto")
+        self.label = f"auto: {before.name}, then newton ({before.name} slowed down)"
+
+    def passes(self) -> float:
+        return self.method.entries_read / max(self.problem.A.stored, 1)
+
+    def evaluate(self, iterates: Iterates) -> Seen:
+        """Certify the iterates, keep the best primal and dual points, add a row to the trace.
+
+        Any feasible y proves its bound for every x, so the best of each is kept on its own.
+        """
+        ready = self.method.evaluated()
+        if ready is not None:
+            return self.take(ready)
+        found: list[tuple[PrimalPoint, Seen]] = []
+        for x, y in iterates:
+            if np.all(np.isfinite(x)) and (y is None or np.all(np.isfinite(y))):
+                found.append(self.look(x, y))
+        if not found:
+            return self.record(None, Seen(math.inf, iterates[0][0], np.zeros(self.problem.n), 1.0))
+        return self.record(*min(found, key=lambda one: one[0].value))
+
+    def take(self, pair: Pair) -> Seen:
+        """Keep what a method has evaluated itself: nothing is left to compute."""
+        point, dual = pair.point, pair.dual
+        if self.best is not None:
+            point = point if point.value < self.best[0].value else self.best[0]
+            dual = dual if dual.value > self.best[1].value else self.best[1]
+        self.keep(point, dual)
+        self.unverified = self.method.maintains
+        if point is pair.point and dual is pair.dual:
+            self._certificate = certificate_of(pair)
+        rel_gap = self.certificate().rel_gap
+        seen = Seen(pair.gap, pair.point.x, pair.dual.y, pair.lag, rel_gap)
+        return self.record(pair.point, seen)
+
+    def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
+        self.best = (point, dual)
+        self._certificate = None
+
+    def look(self, x: np.ndarray, y: np.ndarray | None) -> tuple[PrimalPoint, Seen]:
+        """Evaluate one iterate and offer what it proves."""
+        from ..terms import replace_infeasible
+
+        problem = self.problem
+        point = primal_point(problem, x)
+        guess = dual_from_margins(problem, point.u)
+        self.offer(point, feasible_dual(problem, guess))
+        if y is None:
+            assert self.best is not None
+            gap = pair_certificate(problem, point, self.best[1]).gap
+            return point, Seen(gap, x, np.zeros(problem.n), 1.0)
+        inside = y.copy()  # an average may stick out of the domain by a rounding error
+        replace_infeasible(inside, guess, problem.b, problem.loss)
+        dual = feasible_dual(problem, inside)
+        self.offer(point, dual)
+        return point, Seen(point.value - dual.value, x, y, lag_of(problem, point, dual))
+
+    def record(self, point: PrimalPoint | None, seen: Seen) -> Seen:
+        """Add a row: the iterate against the best bound so far."""
+        primal, gap, dual = math.inf, math.inf, -math.inf
+        if self.best is not None:
+            dual = self.best[1].value
+            if point is self.best[0]:
+                primal, gap = point.value, self.certificate().gap
+            elif point is not None:
+                primal, gap = point.value, pair_certificate(self.problem, point, self.best[1]).gap
+        counts = self.passes(), self.method.paper_passes, self.seconds
+        self.trace.rows.append(Progress(*counts, primal, dual, gap, relative(gap, primal, dual)))
+        return seen
+
+    def offer(self, point: PrimalPoint, dual: DualPoint) -> None:
+        """Keep the point and the bound if they are the best so far."""
+        if self.best is None:
+            self.keep(point, better(self.problem, zero_dual(self.problem), dual))
+        else:
+            x_best = point if point.value < self.best[0].value else self.best[0]
+            self.keep(x_best, better(self.problem, self.best[1], dual))
+
+    def certificate(self) -> Certificate:
+        assert self.best is not None  # evaluate() has run
+        if self._certificate is None:
+            self._certificate = pair_certificate(self.problem, *self.best)
+        return self._certificate
+
+    def result(self, status: str) -> Result:
+        self.confirm()
+        c = self.certificate()
+        if c.rel_gap <= self.tol:
+            status = "converged"
+        assert self.best is not None
+        return Result(
+            self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.passes(),
+            self.seconds, self.trace, self.label, dict(self.method.steps),
+        )  # fmt: skip

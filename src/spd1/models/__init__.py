@@ -1,0 +1,1 @@
+"""Trained models: how data was prepared, coefficients, certificate; and their files."""

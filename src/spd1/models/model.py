@@ -1,0 +1,305 @@
+"""A trained model: coefficients, how the data was prepared, and the certificate."""
+
+from __future__ import annotations
+
+import math
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..certificate.gap import Certificate, certify
+from ..errors import DataError, ParameterError
+from ..files import Data
+from ..losses import as_loss
+from ..problem import Problem
+from ..regularizers import ElasticNet, as_regularizer
+from ..result import Result
+from ..solve import solve
+
+__all__ = ["Model", "fit_model"]
+
+UNPENALISED = {"l1": 0.0, "l2": 0.0, "lower": -math.inf, "upper": math.inf}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything needed to predict, to certify again, and to know where it came from.
+
+    Attributes
+    ----------
+    x : ndarray
+        Solution as found: in standardized units where ``scale`` is there, the intercept last.
+    y : ndarray
+        Dual point that certifies it, one number a training row.
+    loss, reg : loss and ElasticNet
+        ``reg`` is that of the features; the intercept has none.
+    features : int
+        Number of columns of the data.
+    intercept : bool
+    mean, scale : ndarray or None
+        What standardization took off and divided by; ``mean`` is None for sparse data.
+    classes : list or None
+        Labels for -1 and +1, where the loss wants two classes.
+    one_vs_rest : bool
+        Whether the second class was told apart from several others: labels are then text.
+    names, target : names of the features and of the target, where the training file had them
+    certificate : dict
+        primal, dual, gap, rel_gap.
+    training : dict
+        How it was found: status, method, tol, passes, seconds, rows, stored, versions.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    loss: Any
+    reg: ElasticNet
+    features: int
+    intercept: bool = False
+    mean: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    classes: list[Any] | None = None
+    names: list[str] | None = None
+    target: str | None = None
+    one_vs_rest: bool = False
+    certificate: dict[str, float] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients of the features in the units of the data."""
+        x = self.x[: self.features]
+        return x if self.scale is None else x / self.scale
+
+    @property
+    def offset(self) -> float:
+        """What is added to ``A @ coef``: the intercept, less what centering took off."""
+        constant = float(self.x[-1]) if self.intercept else 0.0
+        return constant if self.mean is None else constant - float(self.mean @ self.coef)
+
+    def decision(self, A: Any) -> np.ndarray:
+        """Margins a_i'coef + offset."""
+        if A.shape[1] != self.features:
+            raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
+        margins: np.ndarray = np.asarray(A @ self.coef, dtype=float).ravel() + self.offset
+        return margins
+
+    def predict(self, A: Any) -> np.ndarray:
+        """Labels, or numbers for the regression losses."""
+        margins = self.decision(A)
+        if self.classes is not None:
+            return np.asarray(np.where(margins > 0, *np.array(self.classes)[::-1]))
+        return np.asarray(np.exp(margins) if self.loss.label_kind == "count" else margins)
+
+    def probability(self, A: Any) -> np.ndarray:
+        """Probability of the second class; logistic loss only."""
+        if type(self.loss).__name__ != "Logistic":
+            raise ParameterError(f"{type(self.loss).__name__} gives no probabilities: use logistic")
+        from scipy.special import expit
+
+        return np.asarray(expit(self.decision(A)))
+
+    def signs(self, b: np.ndarray) -> np.ndarray:
+        """Labels of a file as the loss wants them: -1 and +1, or numbers as they are."""
+        if self.classes is None:
+            return numbers(b)
+        if self.one_vs_rest:
+            return np.where([label_text(v) == self.classes[1] for v in b.tolist()], 1.0, -1.0)
+        strange = [v for v in np.unique(b).tolist() if v not in self.classes]
+        if strange:
+            shown = ", ".join(map(label_text, strange[:4]))
+            raise DataError(f"labels the model does not know: {shown}; it has "
+                            f"{self.classes[0]} and {self.classes[1]}")  # fmt: skip
+        return np.where(b == np.array(self.classes)[1], 1.0, -1.0)
+
+    def problem(self, A: Any, b: np.ndarray) -> Problem:
+        """The problem this model solves, or would, on data: prepared as in training."""
+        if A.shape[1] != self.features:
+            raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
+        prepared = prepare(A, self.mean, self.scale, self.intercept)
+        return Problem(prepared, self.signs(b), self.loss, _with_intercept(self))
+
+    def certify(self, A: Any, b: np.ndarray) -> Certificate:
+        """How far from optimal the model is on this data, proven."""
+        problem = self.problem(A, b)
+        found: Certificate = certify(self.x, problem, self.y if len(self.y) == problem.n else None)
+        return found
+
+
+def fit_model(
+    data: Data,
+    loss: Any = "logistic",
+    reg: Any = None,
+    *,
+    intercept: bool = False,
+    standardize: bool = False,
+    positive: str | None = None,
+    **options: Any,
+) -> tuple[Model, Result]:
+    """Train a model on the data of a file.
+
+    Parameters
+    ----------
+    data : Data
+    loss, reg : as for ``Problem``
+    intercept : bool
+        Add a column of ones without penalty.
+    standardize : bool
+        Divide each feature by its standard deviation; dense data is centered too, sparse data is
+        not, because it would no longer be sparse.
+    positive : str, optional
+        The label to tell apart from all others; default: the larger of two.
+    options : passed on to ``solve``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.normal(size=(60, 4))
+    >>> data = Data(A, np.where(A[:, 0] > 0, "yes", "no"))
+    >>> model, result = fit_model(data, "logistic", ElasticNet(l2=0.1), intercept=True)
+    >>> result.status, model.classes, model.predict(A[:2] * 100).tolist()
+    ('converged', ['no', 'yes'], ['yes', 'no'])
+    """
+    model = blank_model(data, loss, reg, intercept, standardize, positive)
+    assert data.b is not None
+    problem = model.problem(data.A, data.b)
+    result = solve(problem, **options)
+    return trained(model, problem, result, options.get("tol", 1e-6)), result
+
+
+def blank_model(
+    data: Data, loss: Any, reg: Any, intercept: bool, standardize: bool, positive: str | None
+) -> Model:
+    """Everything about a model but its solution; what is wrong is refused here."""
+    if data.b is None:
+        raise DataError("the data has no labels: nothing to learn from")
+    loss, reg = as_loss(loss), as_regularizer(reg)
+    d = int(data.A.shape[1])
+    reg.bind(d)
+    classes = _classes(data.b, loss, positive)
+    mean, scale = _moments(data.A) if standardize else (None, None)
+    size = d + 1 if intercept else d
+    blank = np.zeros(size), np.zeros(data.A.shape[0])
+    several = classes is not None and positive is not None and len(np.unique(data.b)) > 2
+    return Model(
+        *blank, loss, reg, d, intercept, mean, scale, classes, data.names, data.target, several
+    )  # fmt: skip
+
+
+def trained(model: Model, problem: Problem, result: Result, tol: float) -> Model:
+    """The model with what a run found."""
+    from dataclasses import replace
+
+    names = ("primal", "dual", "gap", "rel_gap")
+    training = {
+        "status": result.status, "method": result.method, "tol": float(tol),
+        "passes": float(result.passes), "seconds": float(result.seconds),
+        "rows": problem.n, "stored": int(problem.A.stored), "versions": versions(),
+    }  # fmt: skip
+    certificate = {name: float(getattr(result, name)) for name in names}
+    return replace(
+        model, x=result.x, y=np.asarray(result.y), certificate=certificate, training=training
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed."""
+    import numba
+    import scipy
+
+    from .. import __version__
+
+    return {
+        "spd1": __version__, "python": platform.python_version(), "numpy": np.__version__,
+        "scipy": scipy.__version__, "numba": numba.__version__,
+    }  # fmt: skip
+
+
+def numbers(b: np.ndarray) -> np.ndarray:
+    """Targets as numbers, or a refusal."""
+    values = np.asarray(b)
+    if values.dtype.kind not in "fiub":
+        raise DataError(f"the target holds text, {values[0]!r} for one: this loss needs numbers")
+    return values.astype(float)
+
+
+def prepare(A: Any, mean: Any, scale: Any, intercept: bool) -> Any:
+    """Standardize and add a column of ones; without either the data is used as it is."""
+    if scale is not None:
+        if sp.issparse(A):
+            if mean is not None:
+                raise DataError("the model was trained on centered, dense data; this is sparse")
+            A = sp.csr_array(A)
+            data = A.data / scale[A.indices]
+            A = sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
+        else:
+            A = (A - (0.0 if mean is None else mean)) / scale
+    if not intercept:
+        return A
+    ones = np.ones((A.shape[0], 1), dtype=A.dtype if A.dtype.kind == "f" else float)
+    return sp.hstack([A, ones], format="csr") if sp.issparse(A) else np.hstack([A, ones])
+
+
+def _with_intercept(model: Model) -> ElasticNet:
+    if not model.intercept:
+        return model.reg
+    fields = {}
+    for name, none in UNPENALISED.items():
+        value = np.broadcast_to(getattr(model.reg, name), (model.features,))
+        fields[name] = np.append(value, none)
+    return ElasticNet(**fields)
+
+
+def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None:
+    if loss.label_kind != "sign":
+        if positive is not None:
+            raise ParameterError(f"--positive means nothing to {type(loss).__name__}: no classes")
+        numbers(b)
+        return None
+    found: list[Any] = np.unique(b).tolist()
+    if positive is not None:
+        wanted = label_text(_number_or_text(positive))
+        mine = next((v for v in found if label_text(v) == wanted), None)
+        if mine is None:
+            shown = ", ".join(map(label_text, found[:5]))
+            raise DataError(f"no row has the label {positive}; there are {shown}")
+        others = [v for v in found if v != mine]
+        if not others:
+            raise DataError(f"every row has the label {positive}: nothing to tell apart")
+        if len(others) == 1:
+            return [others[0], mine]
+        return [f"not {label_text(mine)}", label_text(mine)]
+    if len(found) != 2:
+        shown = ", ".join(map(label_text, found[:5])) + (", ..." if len(found) > 5 else "")
+        hint = "" if len(found) < 2 else ": name one with --positive to tell it from the others"
+        raise DataError(f"{type(loss).__name__} needs two classes, the labels are {shown}{hint}")
+    return found
+
+
+def label_text(value: Any) -> str:
+    """A label as people write it: 3 and not 3.0."""
+    return f"{value:.12g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _number_or_text(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _moments(A: Any) -> tuple[np.ndarray | None, np.ndarray]:
+    """Mean (dense data only) and standard deviation of the columns; constant ones divide by 1."""
+    if sp.issparse(A):
+        first = np.asarray(A.mean(axis=0), dtype=float).ravel()
+        square = np.asarray(A.multiply(A).mean(axis=0), dtype=float).ravel()
+        spread = np.sqrt(np.maximum(square - first * first, 0.0))
+        mean = None
+    else:
+        mean = np.mean(A, axis=0, dtype=float)
+        spread = np.std(A, axis=0, dtype=float)
+        spread[spread <= 1e-14 * np.abs(mean)] = 0.0  # what rounding leaves of a constant
+    return mean, np.where(spread > 0.0, spread, 1.0)

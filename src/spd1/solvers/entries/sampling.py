@@ -1,0 +1,145 @@
+"""Which entry a step of SPD1 and SPD1-VR looks at.
+
+``Uniform`` is the paper's sampling: row and column drawn independently. ``Nonzeros`` draws stored
+entries of sparse data uniformly; the shares keep the estimators unbiased and give every
+coordinate the same total step per pass (docs/method.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...data.matrix import Dense
+from ...errors import DataError, ParameterError
+from ...kernel.jit import compiled
+from ...kernel.rng import index
+
+if TYPE_CHECKING:
+    from ...problem import Problem
+
+__all__ = ["SAMPLINGS", "Nonzeros", "Uniform", "choose_sampling", "make_sampler"]
+
+SAMPLINGS = ("auto", "uniform", "nonzeros")
+
+
+class Sampler:
+    """What kernels ask: entries by draw number, and how often each line is drawn."""
+
+    def pair(self, key, counter):
+        """Draw (i, j) and return i, j, a_ij; uses draws ``counter`` and ``counter + 1``."""
+        raise NotImplementedError
+
+    def in_column(self, key, counter, j):
+        """Draw a row i given the column j; return i, a_ij."""
+        raise NotImplementedError
+
+    def in_row(self, key, counter, i):
+        """Draw a column j given the row i; return j, a_ij."""
+        raise NotImplementedError
+
+    def column_share(self, j):
+        """N / k_j: the reciprocal of the share of rows that column j is drawn with."""
+        raise NotImplementedError
+
+    def row_share(self, i):
+        """1 / r_i: the reciprocal of the number of columns that row i is drawn with."""
+        raise NotImplementedError
+
+
+@compiled(Sampler)
+class Uniform(NamedTuple):
+    """Row and column independent and uniform, as published."""
+
+    A: Any
+    n: int
+    d: int
+    share: float  # 1 / d
+
+    def pair(self, key, counter):
+        i = index(key, counter, self.n)
+        j = index(key, counter + 1, self.d)
+        return i, j, self.A.entry(i, j)
+
+    def in_column(self, key, counter, j):
+        i = index(key, counter, self.n)
+        return i, self.A.entry(i, j)
+
+    def in_row(self, key, counter, i):
+        j = index(key, counter, self.d)
+        return j, self.A.entry(i, j)
+
+    def column_share(self, j):
+        return 1.0
+
+    def row_share(self, i):
+        return self.share
+
+
+@compiled(Sampler)
+class Nonzeros(NamedTuple):
+    """Stored entries, uniform: row i is drawn r_i times in a pass, column j k_j times."""
+
+    by_rows: Any  # CSR
+    by_columns: Any  # CSC
+    guide: np.ndarray  # row that holds stored entry number (q << shift)
+    shift: int
+    stored: int
+    row_shares: np.ndarray
+    column_shares: np.ndarray
+
+    def pair(self, key, counter):
+        p = index(key, counter, self.stored)
+        i = np.uint64(self.guide[p >> np.uint64(self.shift)])
+        while np.uint64(self.by_rows.indptr[i + np.uint64(1)]) <= p:
+            i += np.uint64(1)
+        return i, np.uint64(self.by_rows.indices[p]), self.by_rows.data[p]
+
+    def in_column(self, key, counter, j):
+        k = index(key, counter, self.by_columns.line_length(j))
+        return self.by_columns.at(j, k)
+
+    def in_row(self, key, counter, i):
+        k = index(key, counter, self.by_rows.line_length(i))
+        return self.by_rows.at(i, k)
+
+    def column_share(self, j):
+        return self.column_shares[j]
+
+    def row_share(self, i):
+        return self.row_shares[i]
+
+
+def choose_sampling(problem: Problem, sampling: str) -> str:
+    """Resolve "auto": uniform for dense data, non-zeros for sparse data."""
+    if sampling not in SAMPLINGS:
+        raise ParameterError(f"unknown sampling {sampling!r}: choose from {', '.join(SAMPLINGS)}")
+    if sampling == "auto":
+        return "uniform" if isinstance(problem.A, Dense) else "nonzeros"
+    return sampling
+
+
+def make_sampler(problem: Problem, sampling: str) -> Uniform | Nonzeros:
+    """Build the compiled sampler. In dense data every entry is stored: both kinds are uniform."""
+    uniform = Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
+    if choose_sampling(problem, sampling) == "uniform":
+        return uniform
+    rows = problem.by_rows
+    if isinstance(rows, Dense):
+        return uniform
+    if rows.stored == 0:
+        raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
+    r, k = problem.stored_counts
+    shift = max(0, (rows.stored // problem.n).bit_length() - 1)
+    starts = np.arange(0, rows.stored, 1 << shift)
+    guide = np.searchsorted(rows.indptr.astype(np.int64), starts, side="right") - 1
+    return Nonzeros(
+        rows,
+        problem.by_columns,
+        guide.astype(np.uint32 if problem.n < 2**32 else np.uint64),
+        shift,
+        rows.stored,
+        1.0 / np.maximum(r, 1),
+        problem.n / np.maximum(k, 1),
+    )

@@ -1,0 +1,151 @@
+"""SPD1: Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...kernel.jit import helper, kernel
+from ..base import EntryMethod, typical_sizes
+
+CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
+AHEAD = 32  # steps whose entries are read together
+CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
+
+
+class Averaged(NamedTuple):
+    """Iterates and their running sums; ``last`` is the step up to which a sum is complete."""
+
+    x: np.ndarray
+    y: np.ndarray
+    x_sum: np.ndarray
+    y_sum: np.ndarray
+    x_last: np.ndarray
+    y_last: np.ndarray
+
+
+class Schedule(NamedTuple):
+    """eta_t = eta f(t), tau_t = tau f(t), t counted from ``origin``; averages from ``window``."""
+
+    eta: float
+    tau: float
+    kind: int
+    origin: int
+    window: int
+
+
+@helper
+def fading(kind, t):
+    """f(t): 1, 1/sqrt(t + 1) (Theorem 1) or 1/(t + 4) (Theorem 2)."""
+    if kind == CONSTANT:
+        return 1.0
+    if kind == INVERSE_SQRT:
+        return 1.0 / math.sqrt(t + 1.0)
+    return 1.0 / (t + 4.0)
+
+
+@kernel
+def spd1_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
+    """Run steps ``first .. first + count - 1`` of Algorithm 1, both updates from the old values."""
+    x, y = state.x, state.y
+    rows, columns, entries = np.empty(AHEAD, np.uint64), np.empty(AHEAD, np.uint64), np.empty(AHEAD)
+    for t in range(first, first + count):
+        k = (t - first) % AHEAD
+        if k == 0:  # entries are drawn ahead: memory delivers several at a time
+            for s in range(AHEAD):
+                rows[s], columns[s], entries[s] = sampler.pair(key, 2 * (t + s))
+        i, j, a = rows[k], columns[k], entries[k]
+        fade = fading(steps.kind, t - steps.origin)
+        eta, tau = steps.eta * fade, steps.tau * fade
+        x_j, y_i = x[j], y[i]
+        x[j] = net.prox(x_j - eta * weights[i] * a * y_i, eta * sampler.column_share(j), j)
+        y[i] = loss.prox_conjugate(y_i + tau * a * x_j, b[i], tau * sampler.row_share(i))
+        # the output averages x^0 .. x^(T-1): x_j was in force since its last change
+        now = t - steps.window + 1.0
+        state.x_sum[j] += x_j * (now - state.x_last[j])
+        state.x_last[j] = now
+        state.y_sum[i] += y_i * (now - state.y_last[i])
+        state.y_last[i] = now
+
+
+class SPD1(EntryMethod):
+    """Stochastic primal-dual method with O(1) work in each iteration."""
+
+    name = "spd1"
+    kind = CONSTANT
+    head_start = 0  # automatic steps start as if a pass had been made: less wild
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        n, d = self.problem.n, self.problem.d
+        self.window = self.t
+        self.origin = self.t - self.head_start
+        self.state = Averaged(
+            x.copy(), y.copy(), np.zeros(d), np.zeros(n), np.zeros(d), np.zeros(n)
+        )
+
+    def restart_average(self) -> None:
+        self.window = self.t
+        for sums in self.state[2:]:
+            sums[:] = 0.0
+
+    def epoch(self) -> Iterator[None]:
+        for first, count in self.chunks(self.a_pass):
+            self._run(first, count)
+            self.t = first + count
+            self.entries_read += count * self.problem.A.stored / self.a_pass
+            self.paper_passes += count / self.a_pass
+            yield
+
+    def _run(self, first: int, count: int) -> None:
+        p = self.problem
+        steps = Schedule(self.steps["eta"], self.steps["tau"], self.kind, self.origin, self.window)
+        spd1_steps(
+            self.sampler,
+            p.b,
+            self.weights,
+            self.state,
+            p.loss,
+            p.net,
+            steps,
+            first,
+            count,
+            self.key,
+        )
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        s, T = self.state, self.t - self.window
+        if T == 0:
+            return [(s.x.copy(), s.y.copy())]
+        x_mean = s.x + (s.x_sum - s.x * s.x_last) / T  # (sum + x (T - last)) / T, exact if x rested
+        y_mean = s.y + (s.y_sum - s.y * s.y_last) / T
+        return [(x_mean, y_mean)]
+
+    def default_steps(self) -> dict[str, float]:
+        """Theorem 1 with estimates for D and L, and with caution."""
+        p = self.problem
+        self.kind, self.head_start = INVERSE_SQRT, self.a_pass
+        D, L = typical_sizes(p)
+        R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
+        R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
+        root = math.sqrt(2.0 * p.A.stored / p.n)
+        eta, tau = root * D / (L * R), root * L * p.n / (D * R_prime)
+        return {"eta": CAUTION * eta, "tau": CAUTION * tau}
+
+    def theory_steps(self) -> dict[str, Any]:
+        """Theorem 2 if g is strongly convex and phi smooth, Theorem 1 otherwise."""
+        p = self.problem
+        self.demand(
+            {
+                f"a Lipschitz loss ({type(p.loss).__name__} has no constant L)": math.isfinite(p.L),
+                "a bounded feasible set (give the regularizer lower and upper)": math.isfinite(p.D),
+            }
+        )
+        if p.mu > 0 and p.gamma > 0:
+            self.kind = INVERSE_LINEAR
+            return {"eta": 2.0 / p.mu, "tau": 2.0 * p.n * p.d / p.gamma}
+        self.kind = INVERSE_SQRT
+        root = math.sqrt(2.0 * p.d)
+        return {"eta": root * p.D / (p.L * p.R), "tau": root * p.L * p.n / (p.D * p.R_prime)}

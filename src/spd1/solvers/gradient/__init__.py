@@ -1,0 +1,1 @@
+"""What the paper compares with: PSGD, SVRG and SAGA, with lazy updates."""

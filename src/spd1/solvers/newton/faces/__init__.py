@@ -1,0 +1,1 @@
+"""The faces of a problem: what Newton's method minimises, one file each."""

@@ -1,0 +1,276 @@
+"""Few rows, many columns, pure l2: everything happens in the span of the rows.
+
+x = E^-1 A'w with E = diag(l2), so the margins are K w with the small matrix K = A E^-1 A'. With
+K = L L' the rows of L do all that the rows of A did: the dual face works on them. For losses whose
+conjugate has no kinks, Newton's method in w is one kernel call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...certificate.gap import Pair, pair_of
+from ...data.matrix import Dense
+from ...data.products import adjoint, margins
+from ...errors import IncompatibleError, ParameterError
+from ...kernel.jit import kernel
+from ...losses import Squared
+from ...problem import Problem
+from ..base import Method
+from .faces.parts import loss_part
+
+LARGEST = 300  # rows
+
+
+def suits(problem: Problem) -> bool:
+    """Whether the problem has few rows, and a regularizer that is l2 and nothing else."""
+    p = problem
+    return p.n <= LARGEST and 2 * p.n <= p.d and p.reg.plain and p.mu > 0
+
+
+def row_gram(problem: Problem) -> np.ndarray:
+    """K = A E^-1 A'."""
+    A, l2 = problem.A, problem.reg.l2
+    if isinstance(A, Dense):
+        rows = np.asarray(A.values, dtype=float)
+        if np.ndim(l2) == 0:
+            return np.asarray((rows @ rows.T) / l2)
+        rows = rows / np.sqrt(l2)
+        return np.asarray(rows @ rows.T)
+    from ...data.matrix import as_scipy
+
+    rows = as_scipy(A)
+    scaled = rows.multiply(1.0 / np.broadcast_to(l2, (problem.d,))) if np.ndim(l2) else rows / l2
+    return np.asarray((scaled @ rows.T).toarray(), dtype=float)
+
+
+def few_columns(problem: Problem) -> bool:
+    """Whether this is least squares with few columns."""
+    p = problem
+    return type(p.loss) is Squared and 4 * p.d <= p.n and p.d <= LARGEST
+
+
+def column_gram(problem: Problem) -> np.ndarray:
+    """A' diag(c) A."""
+    p = problem
+    if isinstance(p.A, Dense):
+        rows = np.asarray(p.A.values, dtype=float)
+        if p.uniform_weights:
+            return np.asarray(rows.T @ rows) / p.n
+        return np.asarray(rows.T @ (rows * p.c[:, None]))
+    out = np.zeros((p.d, p.d))
+    add_outer_products(p.by_rows, p.c, out)
+    return out + np.tril(out, -1).T
+
+
+def root_of(G: np.ndarray) -> np.ndarray:
+    """L with L L' = G, which may be singular."""
+    try:
+        L = np.linalg.cholesky(G)
+        if float(np.min(np.diagonal(L))) > 1e-6 * float(np.max(np.diagonal(L))):
+            return L
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(G)
+    root = np.sqrt(np.where(values > 1e-14 * values[-1], values, 0.0))
+    return np.ascontiguousarray(vectors * root)
+
+
+@kernel
+def add_outer_products(A, weights, out):
+    """Add c_i a_i a_i' to the lower triangle of ``out``, for every row; indices are sorted."""
+    for i in range(A.line_count()):
+        if weights[i] == 0.0:
+            continue
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            scaled = weights[i] * a
+            for m in range(k + 1):
+                other, value = A.at(i, m)
+                out[j, other] += scaled * value
+
+
+@kernel
+def newton_in_rows(K, part, loss, b, c, w, tol, limit):
+    """Newton's method on  F(K w) + w'K w / 2;  returns the steps taken.
+
+    With W = diag(F''), S = sqrt(W) and r = F' + w the step is  S (1 + S K S)^-1 S K r - r.
+    """
+    n = len(w)
+    u, slope, root = np.empty(n), np.empty(n), np.empty(n)
+    M = np.empty((n, n))
+    rest, image, step, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    times(K, w, u)
+    value = total_at(part, u, w, u, 0.0, w, u)
+    at_zero = 0.0
+    for i in range(n):
+        at_zero += part.value(0.0, i)
+    if not value <= at_zero:  # zero is a better start
+        for i in range(n):
+            w[i], u[i] = 0.0, 0.0
+        value = at_zero
+    for taken in range(limit):
+        conjugate, square = 0.0, 0.0
+        for i in range(n):
+            slope[i] = part.slope(u[i], i)
+            root[i] = math.sqrt(part.bend(u[i], i))
+            if c[i] > 0.0:
+                conjugate += c[i] * loss.conjugate(slope[i] / c[i], b[i])
+            rest[i] = slope[i] + w[i]
+        times(K, slope, image)
+        for i in range(n):
+            square += slope[i] * image[i]
+        if value + conjugate + 0.5 * square <= tol * abs(value):
+            return taken
+        times(K, rest, image)
+        for i in range(n):
+            for j in range(i + 1):
+                M[i, j] = root[i] * K[i, j] * root[j]
+            M[i, i] += 1.0
+            step[i] = root[i] * image[i]
+        solve_in_place(M, step)
+        descent = 0.0
+        for i in range(n):
+            step[i] = root[i] * step[i] - rest[i]
+            descent += step[i] * image[i]
+        times(K, step, moved)
+        t = 1.0
+        while True:
+            new = total_at(part, u, w, moved, t, w, step)
+            if new <= value + 1e-4 * t * descent + 1e-15 * abs(value) or t < 1e-10:
+                break
+            t *= 0.5
+        value = new
+        for i in range(n):
+            w[i] += t * step[i]
+            u[i] += t * moved[i]
+    return limit
+
+
+@kernel
+def total_at(part, u, w, moved, t, base, step):
+    """F(u + t moved) + (w + t step)'(u + t moved) / 2."""
+    total = 0.0
+    for i in range(len(u)):
+        margin = u[i] + t * moved[i]
+        total += part.value(margin, i) + 0.5 * (base[i] + t * step[i]) * margin
+    return total
+
+
+@kernel
+def times(K, x, out):
+    """K x."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(len(x)):
+            total += K[i, j] * x[j]
+        out[i] = total
+
+
+@kernel
+def solve_in_place(M, x):
+    """Replace x by M^-1 x; the lower triangle of M becomes its Cholesky factor."""
+    n = len(x)
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(j):
+                total += M[i, k] * M[j, k]
+            if i == j:
+                M[i, i] = math.sqrt(M[i, i] - total)
+            else:
+                M[i, j] = (M[i, j] - total) / M[j, j]
+    for i in range(n):
+        total = 0.0
+        for k in range(i):
+            total += M[i, k] * x[k]
+        x[i] = (x[i] - total) / M[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] /= M[i, i]
+        for k in range(i):
+            x[k] -= M[i, k] * x[i]
+
+
+class FewRows(Method):
+    """Newton's method in the span of the rows."""
+
+    name = "few-rows"
+    step_names = ()
+    steps_an_epoch = 20
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        if not suits(problem) or not (problem.gamma > 0 or problem.label_kind == "count"):
+            raise IncompatibleError(
+                f"few-rows needs at most {LARGEST} rows, twice as many columns, a smooth loss and "
+                "a regularizer that is l2 alone"
+            )
+
+    def prepare(self, sampling: str) -> None:
+        if sampling != "auto":
+            raise ParameterError(f"sampling={sampling!r} means nothing to few-rows")
+        p = self.problem
+        self.part = loss_part(p)
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        p = self.problem
+        self.K = row_gram(p)
+        self.w = -p.c * y
+        u = margins(p.A, x)
+        # Nothing is known of the optimum yet: y = 0 bounds it without a product.
+        first = pair_of(p, x.copy(), u, np.zeros(p.n), np.zeros(p.d))
+        if not math.isfinite(first.dual.value):
+            v = -adjoint(p.A, p.c * y) if v is None else v
+            first = pair_of(p, x.copy(), u, y.copy(), v)
+        self.first: Pair | None = first
+        if np.any(x):  # the best w for this x may not exist: take that of its margins
+            from ...certificate.gap import dual_from_margins
+
+            self.w = -p.c * dual_from_margins(p, u)
+        self.entries_read += p.A.stored
+
+    def epoch(self) -> Iterator[None]:
+        p = self.problem
+        self.first = None
+        newton_in_rows(
+            self.K, self.part, p.loss, p.b, p.c, self.w, 0.5 * self.tol, self.steps_an_epoch
+        )
+        yield
+
+    def evaluated(self) -> Pair:
+        if self.first is not None:
+            return self.first
+        p = self.problem
+        v = adjoint(p.A, self.w)
+        x = v / p.reg.l2
+        u = margins(p.A, x)
+        self.entries_read += 2 * p.A.stored
+        pair = pair_of(p, x, u, self.dual_point(), v)
+        if pair.gap <= self.tol * abs(pair.point.value):
+            return pair
+        # Newton's w may be outside of the domain of phi*, or further behind x than phi'(u).
+        from ...certificate.gap import dual_from_margins
+
+        y = dual_from_margins(p, u)
+        self.entries_read += p.A.stored
+        other = pair_of(p, x, u, y, -adjoint(p.A, p.c * y))
+        return pair if pair.dual.value > other.dual.value else other
+
+    def dual_point(self) -> np.ndarray:
+        """The y of w, for which v = A'w is known already: c y = -w."""
+        c = self.problem.c
+        return np.asarray(np.divide(-self.w, c, out=np.zeros(len(c)), where=c > 0))
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        pair = self.evaluated()
+        return [(pair.point.x, pair.dual.y)]
+
+    def default_steps(self) -> dict[str, float]:
+        return {}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError("few-rows has no step sizes: use steps='auto'")

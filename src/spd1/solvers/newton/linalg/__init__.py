@@ -1,0 +1,1 @@
+"""Linear algebra on the lines of a working set."""

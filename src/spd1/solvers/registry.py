@@ -1,0 +1,40 @@
+"""The methods by name. Modules are imported when a method is asked for: they hold kernels."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    from .base import Method
+
+__all__ = ["METHODS", "method_class"]
+
+#: Name -> module and class. A new method is one file and one line here; the tests pick it up.
+METHODS = {
+    "rows": ("rows.rows", "RowTiles"),
+    "columns": ("columns", "ColumnTiles"),
+    "spd1-vr": ("entries.spd1_vr", "SPD1VR"),
+    "spd1": ("entries.spd1", "SPD1"),
+    "psgd": ("gradient.psgd", "PSGD"),
+    "svrg": ("gradient.svrg", "SVRG"),
+    "saga": ("gradient.saga", "SAGA"),
+}
+
+#: Methods for some problems only; they refuse the others by name. ``auto`` knows when to call them.
+SPECIAL_METHODS = {
+    "newton": ("newton.newton", "Newton"),
+    "few-rows": ("newton.few_rows", "FewRows"),
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """Return the class of a method, or say which names there are."""
+    known = METHODS | SPECIAL_METHODS
+    if name not in known:
+        raise ParameterError(f"unknown method {name!r}: choose from auto, {', '.join(known)}")
+    module, cls = known[name]
+    found: type[Method] = getattr(import_module(f".{module}", __package__), cls)
+    return found

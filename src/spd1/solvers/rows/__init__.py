@@ -1,0 +1,1 @@
+"""Row tiles with a maintained gradient."""

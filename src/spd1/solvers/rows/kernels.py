@@ -1,0 +1,193 @@
+"""Kernels of row tiles: see ``row_tiles`` for what they compute and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernel.jit import helper, kernel
+from ...kernel.rng import index
+
+__all__ = [
+    "GRADIENT",
+    "SHRINK",
+    "STEP",
+    "Geometry",
+    "RowTileState",
+    "X",
+    "row_tile_steps",
+    "shuffle_blocks",
+    "tie",
+    "tied_row_steps",
+]
+
+X, GRADIENT, STEP, SHRINK = range(4)  # columns of the table
+
+
+class RowTileState(NamedTuple):
+    """y, and a line of four numbers per feature: x_j, G_j, eta_j, 1/(1 + eta_j l2_j).
+
+    Side by side they cost one cache miss; dense rows read them in order and want them apart, so
+    the table is stored by columns there.
+    """
+
+    y: np.ndarray
+    table: np.ndarray
+
+
+class Geometry(NamedTuple):
+    """What a row needs to know of the data: |a_i|^2, c_i."""
+
+    row_norms_squared: np.ndarray
+    weights: np.ndarray
+
+
+@kernel
+def shuffle_blocks(order, key, counter, block):
+    """Fill ``order`` with 0 .. n-1, blocks of consecutive rows in random order."""
+    n = len(order)
+    count = (n + block - 1) // block
+    blocks = np.arange(count)
+    for k in range(count - 1, 0, -1):
+        other = index(key, counter + k, k + 1)
+        blocks[k], blocks[other] = blocks[other], blocks[k]
+    at = 0
+    for k in range(count):
+        for i in range(blocks[k] * block, min(n, (blocks[k] + 1) * block)):
+            order[at] = i
+            at += 1
+
+
+@kernel
+def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
+    """Visit the rows of ``order`` once, x free."""
+    y, table = state
+    n = len(b)
+    if A.is_dense() and net.is_plain():
+        plain_row_steps(A, b, geometry, state, loss, eta, order)
+        return
+    for i in order:
+        c = geometry.weights[i]
+        reach = eta * n * c * geometry.row_norms_squared[i]
+        if reach > 0.0:  # empty rows and rows without weight are solved already
+            u = 0.0
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                u += a * table[j, X]
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+            ahead = eta * n * move
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                eta_j = table[j, STEP]
+                l1, _, lower, upper = net.numbers(j)
+                z = table[j, X] - eta_j * table[j, GRADIENT] - ahead * a
+                cut = eta_j * l1
+                soft = max(z - cut, 0.0) + min(z + cut, 0.0)
+                table[j, X] = min(max(soft * table[j, SHRINK], lower), upper)
+                table[j, GRADIENT] += a * move
+
+
+@helper
+def plain_row_steps(A, b, geometry, state, loss, eta, order):
+    """The same for dense rows where every feature has the same l2 and nothing else.
+
+    The margin of the next row is summed up while x moves: x is read once a row instead of twice.
+    """
+    y, table = state
+    n, d = len(b), len(table)
+    step, shrink = table[0, STEP], table[0, SHRINK]
+    u = 0.0
+    for j in range(d):
+        u += A.entry(order[0], j) * table[j, X]
+    for k in range(len(order)):
+        i, after = order[k], order[min(k + 1, len(order) - 1)]
+        c = geometry.weights[i]
+        reach = eta * n * c * geometry.row_norms_squared[i]
+        following = 0.0
+        if reach > 0.0:
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+            ahead = eta * n * move
+            for j in range(d):
+                a = A.entry(i, j)
+                x = (table[j, X] - step * table[j, GRADIENT] - ahead * a) * shrink
+                table[j, X] = x
+                table[j, GRADIENT] += a * move
+                following += A.entry(after, j) * x
+        else:
+            for j in range(d):
+                following += A.entry(after, j) * table[j, X]
+        u = following
+
+
+@kernel
+def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
+    """Visit the rows of ``order`` once, x tied to y; needs l2 > 0 for every feature.
+
+    Where x = scale G, the gradient alone is read and written, and it fits into a nearer cache.
+    """
+    if A.is_dense() and scale != 0.0:
+        plain_tied_steps(A, b, geometry, y, G, loss, scale, order)
+        return
+    for i in order:
+        c = geometry.weights[i]
+        reach = c * geometry.row_norms_squared[i]
+        if reach > 0.0:
+            u = 0.0
+            if scale != 0.0:
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    u += a * G[j]
+                u *= scale
+            else:
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    l1, l2, lower, upper = net.numbers(j)
+                    v = -G[j]
+                    soft = max(v - l1, 0.0) + min(v + l1, 0.0)
+                    u += a * min(max(soft / l2, lower), upper)
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+            if move != 0.0:
+                for k in range(A.line_length(i)):
+                    j, a = A.at(i, k)
+                    G[j] += a * move
+
+
+@helper
+def plain_tied_steps(A, b, geometry, y, G, loss, scale, order):
+    """The same for dense rows and x = scale G, the next margin summed up while G moves."""
+    d = len(G)
+    u = 0.0
+    for j in range(d):
+        u += A.entry(order[0], j) * G[j]
+    for k in range(len(order)):
+        i, after = order[k], order[min(k + 1, len(order) - 1)]
+        c = geometry.weights[i]
+        reach = c * geometry.row_norms_squared[i]
+        move = 0.0
+        if reach > 0.0:
+            y_new = loss.prox_near(y[i] + scale * u / reach, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+        u = 0.0
+        if move != 0.0:
+            for j in range(d):
+                g = G[j] + A.entry(i, j) * move
+                G[j] = g
+                u += A.entry(after, j) * g
+        else:
+            for j in range(d):
+                u += A.entry(after, j) * G[j]
+
+
+@kernel
+def tie(G, net, x):
+    """x_j = argmax_t {-G_j t - g_j(t)}."""
+    for j in range(len(G)):
+        x[j] = net.g_argmax(-G[j], j)

@@ -1,0 +1,248 @@
+"""The Numba ceremony: classes in kernels, the disk cache, and a light import."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import spd1
+from spd1.kernel.jit import compiled, helper
+from spd1.losses import Hinge, Loss
+
+PACKAGE = Path(spd1.__file__).parent
+
+
+class Figure:
+    """An interface of the test's own; Numba knows methods by name, so the names are unusual."""
+
+    def covered_area(self, scale):
+        raise NotImplementedError
+
+    def twice_covered_area(self, scale):
+        return 2.0 * self.covered_area(scale)
+
+    @property
+    def corners(self):
+        return 0
+
+
+@compiled(Figure)
+class Square(NamedTuple):
+    side: float
+
+    def covered_area(self, scale):
+        return scale * self.side * self.side
+
+    @property
+    def corners(self):
+        return 4
+
+
+@compiled(Figure)
+class UnitDisc(NamedTuple):
+    """No fields at all."""
+
+    def covered_area(self, scale):
+        return scale * 3.0
+
+
+@helper
+def total_area(figure, count):
+    total = 0.0
+    for k in range(count):
+        total += figure.twice_covered_area(k * 1.0)
+    return total
+
+
+@pytest.mark.parametrize(("figure", "area"), [(Square(3.0), 9.0), (UnitDisc(), 3.0)])
+def test_kernels_call_own_and_inherited_methods(figure, area):
+    assert total_area(figure, 4) == total_area.py_func(figure, 4) == 2 * 6 * area
+
+
+def test_a_class_without_fields_stays_a_plain_value():
+    assert repr(UnitDisc()) == "UnitDisc()"
+    assert UnitDisc() == UnitDisc()
+    assert UnitDisc.__doc__ == "No fields at all."
+    assert UnitDisc.__module__ == __name__
+
+
+def test_properties_are_inherited_unless_written():
+    assert (UnitDisc().corners, Square(1.0).corners) == (0, 4)
+    assert (Hinge().gamma, Hinge().L) == (0.0, 1.0)
+
+
+def test_other_parameter_names_are_refused():
+    with pytest.raises(TypeError, match=r"Wrong.phi must take \('self', 'u', 'b'\)"):
+
+        @compiled(Loss)
+        class Wrong(NamedTuple):
+            s: float = 1.0
+
+            def phi(self, prediction, label):
+                return 0.0
+
+
+def test_a_class_that_is_no_named_tuple_is_refused():
+    with pytest.raises(TypeError, match=r"Plain must be a typing.NamedTuple class"):
+
+        @compiled(Loss)
+        class Plain:
+            pass
+
+
+def test_one_method_name_has_one_parameter_list():
+    class Rival:
+        def covered_area(self, width, height):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match="covered_area must take"):
+
+        @compiled(Rival)
+        class Rectangle(NamedTuple):
+            side: float = 1.0
+
+            def covered_area(self, width, height):
+                return width * height
+
+
+# Processes of their own, on a copy of the package with a cache of its own.
+
+CERTIFY = """
+import numpy as np, spd1
+A = np.arange(12.0).reshape(4, 3) / 10
+problem = spd1.Problem(A, [1.0, -1.0, 1.0, -1.0], {loss}, spd1.L2(0.1))
+print(repr(spd1.certify(np.ones(3), problem).gap))
+"""
+
+USERS_CLASS = """
+from typing import NamedTuple
+from spd1.kernel.jit import compiled
+from spd1.losses import Loss
+
+@compiled(Loss)
+class Mine(NamedTuple):
+    def phi(self, u, b): return 0.5 * (u - b) ** 2
+    def derivative(self, u, b): return u - b
+    def conjugate(self, y, b): return b * y + 0.5 * y * y
+"""
+
+
+class Sandbox:
+    """Runs scripts against a copy of the package, whose files a test may touch."""
+
+    def __init__(self, root):
+        self.root, self.cache, self.package = root, root / "cache", root / "spd1"
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(self, script, **more):
+        """Return what the script prints, and what it says on stderr."""
+        drop = ("SPD1_QUIET", "PYTHONPATH", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT")
+        env = {name: value for name, value in os.environ.items() if name not in drop}
+        env |= {"PYTHONPATH": str(self.root), "NUMBA_CACHE_DIR": str(self.cache)} | more
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=env, cwd=self.root, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    def machine_code(self):
+        """The files of the cache with their dates."""
+        return {path: path.stat().st_mtime_ns for path in self.cache.rglob("*.nb[ci]")}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory):
+    """With the kernels of one certificate compiled; what that said is kept."""
+    box = Sandbox(tmp_path_factory.mktemp("package"))
+    box.first = box.run(CERTIFY.format(loss='"squared"'))
+    return box
+
+
+def test_the_first_process_says_that_it_compiles(sandbox):
+    assert "compiling kernels, once on this machine" in sandbox.first[1]
+    assert sandbox.first[1].count("\n") == 1
+    assert sandbox.machine_code()
+
+
+def test_a_later_process_finds_the_kernels_on_disk(sandbox):
+    before = sandbox.machine_code()
+    assert sandbox.run(CERTIFY.format(loss='"squared"')) == (sandbox.first[0], "")
+    assert sandbox.machine_code() == before
+
+
+def test_a_users_class_is_never_written_to_disk(sandbox):
+    """A process without the user's module could not read it back."""
+    before = sandbox.machine_code()
+    script = USERS_CLASS + CERTIFY.format(loss="Mine()")
+    out, err = sandbox.run(script)
+    assert float(out) == pytest.approx(float(sandbox.first[0]), rel=1e-13)
+    assert "compiling kernels for Mine" in err
+    assert sandbox.machine_code() == before
+    assert sandbox.run(script, SPD1_QUIET="1") == (out, "")
+
+
+def test_an_edited_file_of_the_package_makes_all_kernels_new(tmp_path):
+    """Numba alone would look at the file of the kernel, not at that of the loss it calls."""
+    box = Sandbox(tmp_path)
+    script = CERTIFY.format(loss='"squared"')
+    before = float(box.run(script)[0])
+    source = box.package / "losses" / "squared.py"
+    stamp = source.stat()
+    source.write_text(source.read_text().replace("0.5 * (u - b) * (u - b)", "99.0"))
+    os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 10**9))
+    out, err = box.run(script)
+    assert "compiling kernels" in err
+    assert float(out) > before + 50.0
+
+
+USERS_KERNEL = """
+from spd1.kernel.jit import kernel
+
+@kernel
+def answer(x):
+    return x + {number}
+"""
+
+
+def test_an_edited_kernel_outside_the_package_is_compiled_again(sandbox):
+    module = sandbox.root / "users_kernel.py"
+    for number in (1.0, 2.0):
+        module.write_text(USERS_KERNEL.format(number=number))
+        os.utime(module, ns=(int(number) * 10**18, int(number) * 10**18))
+        out, _ = sandbox.run("import users_kernel; print(users_kernel.answer(40.0))")
+        assert float(out) == 40.0 + number
+
+
+def test_kernels_run_as_plain_python_when_numba_is_switched_off(sandbox):
+    """Slow, but it lets a debugger and a coverage tool see every line."""
+    out, err = sandbox.run(CERTIFY.format(loss='"squared"'), NUMBA_DISABLE_JIT="1")
+    assert float(out) == pytest.approx(float(sandbox.first[0]), rel=1e-13)
+    assert err == ""
+
+
+def test_import_is_light(sandbox):
+    heavy = ("numba", "sklearn", "pandas", "matplotlib", "scipy.optimize")
+    out, err = sandbox.run(f"import sys, spd1; print([m for m in {heavy} if m in sys.modules])")
+    assert (out, err) == ("[]\n", "")
+
+
+def test_cached_kernels_survive_read_only_and_writable_data():
+    """One compiled kernel serves both: views are always read-only."""
+    A = np.arange(6.0).reshape(3, 2)
+    writable = spd1.Problem(A, [1.0, 2.0, 3.0], "squared", spd1.L2(0.1))
+    A = A.copy()
+    A.flags.writeable = False
+    frozen = spd1.Problem(A, [1.0, 2.0, 3.0], "squared", spd1.L2(0.1))
+    from spd1.data.products import dot_lines
+
+    writable.primal([1.0, 1.0])
+    count = len(dot_lines.signatures)
+    assert frozen.primal([1.0, 1.0]) == writable.primal([1.0, 1.0])
+    assert len(dot_lines.signatures) == count

@@ -1,0 +1,225 @@
+"""Kernels on working sets, against their definitions in NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spd1.data.matrix import as_matrix
+from spd1.solvers.newton.linalg.working_set import (
+    CopiedLines,
+    curvatures,
+    descend,
+    forces,
+    line_dots,
+    move_margins,
+)
+from support import oracle
+
+LAYOUTS = ("dense_c", "csr", "csc", "csr_float32", "csr_int64")
+TABLES = ("plain", "l1", "l2", "bounds", "all")
+
+
+def data(rng, n=7, d=5):
+    A = rng.standard_normal((n, d)).astype(np.float32).astype(float)
+    A[rng.random((n, d)) < 0.3] = 0.0
+    return A
+
+
+def lines(B):
+    """Every line of B as a dense row, read as kernels read it."""
+    width = B.columns() if B.row_major else B.rows()
+    out = np.zeros((int(B.line_count()), width))
+    for i in range(len(out)):
+        for k in range(int(B.line_length(i))):
+            j, a = B.at(i, k)
+            out[i, int(j)] = a
+    return out
+
+
+def make_table(kind, count, rng):
+    """linear, l1, l2, lower, upper of each coordinate."""
+    table = np.zeros((count, 5))
+    table[:, 3], table[:, 4] = -math.inf, math.inf
+    if kind in ("l1", "all"):
+        table[:, 1] = rng.uniform(0.0, 1.0, count)
+    if kind in ("l2", "all"):
+        table[:, 2] = rng.uniform(0.0, 1.0, count)
+    if kind in ("bounds", "all"):
+        table[:, 3], table[:, 4] = -rng.uniform(0.0, 0.4, count), rng.uniform(0.0, 0.4, count)
+        table[:2, 3:] = [[0.1, 0.5], [-0.6, -0.1]]  # boxes without zero
+    table[:, 0] = 0.3 * rng.standard_normal(count)
+    if kind in ("plain", "l1"):  # bounded below on singular data too
+        table[:, 0] = np.clip(table[:, 0], -table[:, 1], table[:, 1])
+    return table
+
+
+def separable(table, z):
+    """h(z), coordinate by coordinate; infinite outside the box."""
+    value = table[:, 0] * z + table[:, 1] * np.abs(z) + table[:, 2] / 2 * z**2
+    return np.where((z < table[:, 3]) | (z > table[:, 4]), math.inf, value)
+
+
+def start(table, rng):
+    """A point of the box: some coordinates at a bound, some at zero."""
+    z = rng.standard_normal(len(table))
+    z[rng.random(len(z)) < 0.3] = 0.0
+    return np.clip(z, table[:, 3], table[:, 4])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sums_over_lines_match_numpy(layout, rng):
+    B = as_matrix(oracle.LAYOUTS[layout](data(rng)))
+    dense = lines(B)
+    ids = rng.permutation(len(dense))[:4]
+    bend, slope = rng.random(dense.shape[1]), rng.standard_normal(dense.shape[1])
+    step = np.array([0.5, 0.0, -2.0, 1.0])
+    out, moved = np.empty(4), slope.copy()
+    curvatures(B, ids, bend, out)
+    np.testing.assert_allclose(out, dense[ids] ** 2 @ bend, rtol=1e-14)
+    line_dots(B, ids, slope, out)
+    np.testing.assert_allclose(out, dense[ids] @ slope, rtol=1e-13, atol=1e-14)
+    move_margins(B, ids, step, moved)
+    np.testing.assert_allclose(moved, slope + step @ dense[ids], rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("chosen", [[2, 0], [3], [], [0, 1, 2, 3, 4]], ids=len)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "dense_f", "dense_strided", "dense_float32"])
+def test_lines_across_are_copied_as_they_are(layout, chosen, rng):
+    """Columns of row-major data, rows of column-major data."""
+    A = data(rng)
+    M = as_matrix(oracle.LAYOUTS[layout](A))
+    ids = np.arange(len(chosen))
+    B = CopiedLines(M, np.array(chosen, dtype=int)).lines
+    expected = A.T[chosen] if M.row_major else A[chosen]
+    assert len(ids) == len(chosen)
+    out = np.zeros(len(chosen))
+    weights = rng.standard_normal(expected.shape[1])
+    line_dots(B, ids, weights, out)
+    np.testing.assert_allclose(out, expected @ weights, rtol=1e-13, atol=1e-14)
+    if chosen:
+        np.testing.assert_array_equal(lines(B)[ids], expected)
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "dense_float32"])
+def test_lines_that_join_are_added_to_the_copies(layout, rng):
+    A = data(rng)
+    M = as_matrix(oracle.LAYOUTS[layout](A))
+    copies = CopiedLines(M, np.array([2]))
+    places = copies.add(M, np.array([0, 3, 1]))
+    expected = A.T if M.row_major else A
+    np.testing.assert_array_equal(copies.lines.values[0], expected[2])
+    np.testing.assert_array_equal(copies.lines.values[places], expected[[0, 3, 1]])
+
+
+def wants_to_move(z, pull, row):
+    """Whether a step from z to another point of the box lowers pull t + l1 |t| + l2/2 t^2."""
+    _, l1, l2, lower, upper = row
+    shift = np.concatenate([-(10.0 ** -np.arange(0, 7.0)), 10.0 ** -np.arange(0, 7.0)])
+    t = np.clip(z + shift, lower, upper)
+    change = pull * (t - z) + l1 * (np.abs(t) - abs(z)) + l2 / 2 * (t - z) * (t + z)
+    return bool(np.min(change) < -1e-12)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_forces_never_hold_a_coordinate_that_can_gain(kind, rng):
+    count = 400
+    table = make_table(kind, count, rng)
+    z, gradient = start(table, rng), rng.standard_normal(count)
+    force = np.empty(count)
+    nonzero = forces(z, gradient, table, 0.1, 0.0, force)
+    assert nonzero == np.count_nonzero(z)
+    moves = np.array(
+        [wants_to_move(*pair) for pair in zip(z, gradient + table[:, 0], table, strict=True)]
+    )
+    assert moves.any()
+    assert np.all(force[moves] > -math.inf)
+    inside = (z != 0.0) & (z > table[:, 3]) & (z < table[:, 4])
+    assert np.all(force[inside] == math.inf)
+
+
+def test_forces_hold_zeros_and_bounds_that_stay(rng):
+    """Zeros well inside the kink, and bounds that the gradient pushes against."""
+    table = np.array([[0.2, 1.0, 0.0, -9.0, 9.0], [0.0, 0.0, 0.0, 0.3, 9.0], [0, 0, 0, -9, -0.3]])
+    held, free = np.empty(3), np.empty(3)
+    z = np.array([0.0, 0.3, -0.3])
+    forces(z, np.array([0.6, 0.5, -0.5]), table, 0.1, 0.0, held)
+    np.testing.assert_array_equal(held, -math.inf)
+    forces(z, np.array([1.3, -0.5, 0.5]), table, 0.1, 0.0, free)
+    assert free[0] == pytest.approx(0.5)  # |0.6 + 0.9| - 1
+    np.testing.assert_array_equal(free[1:], math.inf)
+    forces(z[:1], np.array([0.75]), table[:1], 0.1, 0.0, held[:1])
+    assert held[0] == pytest.approx(-0.05)  # within a tenth of l1: it may move soon
+    forces(z, np.array([0.6, 0.5, -0.4]), table, 0.1, 0.45, held)
+    np.testing.assert_array_equal(held[:2], -math.inf)
+    assert held[2] == pytest.approx(-0.4)  # its bound holds it by less than the slack
+
+
+class Model:
+    """q(z) = slope'B'(z - z0) + sum_j bend_j (B'(z - z0))_j^2 / 2 + h(z) for dense lines."""
+
+    def __init__(self, dense, table, bend, slope, z0):
+        self.dense, self.table, self.bend, self.slope, self.z0 = dense, table, bend, slope, z0
+
+    def value(self, z):
+        dm = (z - self.z0) @ self.dense
+        return self.slope @ dm + self.bend @ dm**2 / 2 + separable(self.table, z).sum()
+
+    def best_of(self, w, z):
+        """Least value along coordinate w."""
+        h = self.dense[w] ** 2 @ self.bend + self.table[w, 2]
+        gradient = self.dense[w] @ (self.slope + self.bend * ((z - self.z0) @ self.dense))
+        _, l1, _, lower, upper = self.table[w]
+        smooth = h * z[w] - (gradient + self.table[w, 0] + self.table[w, 2] * z[w])
+        t = np.clip(np.sign(smooth) * max(abs(smooth) - l1, 0.0) / h, lower, upper)
+        moved = z.copy()
+        moved[w] = t
+        return self.value(moved)
+
+
+def make_model(kind, layout, flat, rng):
+    A = data(rng, 9, 6)
+    A[:, 0] = A[0] = 1.0
+    B = as_matrix(oracle.LAYOUTS[layout](A))
+    dense = lines(B)
+    ids = rng.permutation(len(dense))
+    table = make_table(kind, len(ids), rng)
+    width = dense.shape[1]
+    bend = np.full(width, 0.7) if flat else rng.random(width)
+    model = Model(dense[ids], table, bend, rng.standard_normal(width), start(table, rng))
+    curvature = np.empty(len(ids))
+    curvatures(B, ids, bend, curvature)
+    return B, ids, curvature, model
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("layout", ["dense_c", "csr", "csc"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_descend_lowers_its_model_and_ends_where_no_coordinate_can_gain(kind, layout, flat, rng):
+    B, ids, curvature, model = make_model(kind, layout, flat, rng)
+    z, slope = model.z0.copy(), model.slope.copy()
+    value = model.value(z)
+    for sweeps in [1, 2, 5] + [1] * 600:
+        gain, _ = descend(
+            B, ids, model.table, z, curvature, model.bend, flat, slope, 1, sweeps, 0.0
+        )
+        new = model.value(z)
+        assert new <= value - gain + 1e-12 * (1.0 + abs(value))  # gain: a lower bound
+        value = new
+    expected = model.slope + model.bend * ((z - model.z0) @ model.dense)
+    np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-11)
+    assert np.all(np.isfinite(separable(model.table, z)))
+    assert min(model.best_of(w, z) for w in range(len(z))) >= value - 1e-9
+
+
+def test_descend_stops_when_a_sweep_gains_too_little(rng):
+    B, ids, curvature, model = make_model("l2", "dense_c", False, rng)
+    z, slope = model.z0.copy(), model.slope.copy()
+    common = B, ids, model.table, z, curvature, model.bend, False, slope
+    first, before = descend(*common, 1, 50, math.inf)
+    assert before == 0.0  # one sweep was enough
+    assert first > 0.0
+    gain, before = descend(*common, 1, 1000, 1e-3 * first)
+    assert gain <= 1e-3 * first < before

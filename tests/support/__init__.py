@@ -1,0 +1,1 @@
+"""What tests share: an oracle, awkward cases, plain transcriptions, a user's loss."""
