@@ -155,6 +155,7 @@ def test_tall_path_on_one_gram_matrix(ratio, positive, fit_intercept, rng):
 
 def exact_lasso(X, y, alpha):
     """P* to 60 digits: the minimiser solves linear equations for one of the 3^d signs."""
+    alpha = mpmath.mpf(float(alpha))
     with mpmath.workdps(60):
         A, b = mpmath.matrix(X.tolist()), mpmath.matrix(y.tolist())
         n, d = X.shape

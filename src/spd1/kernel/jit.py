@@ -5,8 +5,8 @@ A loss, a regularizer, a matrix or a sampler is a plain ``NamedTuple`` class dec
 calls their methods. Each kernel compiles once per combination of classes and finds its machine
 code on disk in every later process.
 
-Nothing here imports Numba until the first ``@kernel`` or ``@helper`` runs, and modules that hold
-kernels are imported only when a computation starts: this keeps ``import spd1`` light.
+Nothing here imports Numba until the first kernel is called: this keeps ``import spd1`` light, and
+lets every module import the kernels it needs where imports belong, at its top.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -120,6 +120,7 @@ def _load_numba() -> Any:
     if not _numba_ready:
         _numba_ready = True
         _install_bit_casts()
+        _install_kernels()
         _install_overloads()
         _time_compilation()
     return numba
@@ -183,6 +184,13 @@ def _install_bit_casts() -> None:
     extending.overload(from_bits)(lambda bits: lambda bits: to_float(bits))
 
 
+def _install_kernels() -> None:
+    """Teach Numba that a kernel named by another kernel is its dispatcher."""
+    from numba import extending, types
+
+    extending.typeof_impl.register(Kernel, lambda found, _: types.Dispatcher(found.dispatcher))
+
+
 def _install_overloads() -> None:
     from numba import extending, types
 
@@ -208,19 +216,51 @@ def _lookup(name: str, parameters: tuple[str, ...]) -> Any:
     return namespace["lookup"]
 
 
+class Kernel:
+    """A function that Numba compiles; Numba itself is imported when it is first called.
+
+    Kernels call each other by name: Numba sees a ``Kernel`` as the dispatcher it stands for.
+    """
+
+    def __init__(self, function: Callable[..., Any], on_disk: bool) -> None:
+        update_wrapper(self, function)
+        self.function, self.on_disk = function, on_disk
+        self.made: Any = None
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function; under NUMBA_DISABLE_JIT=1 the function itself."""
+        if self.made is None:
+            numba = _load_numba()
+            options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+            made = numba.njit(**options)(self.function)
+            if self.on_disk and hasattr(made, "_cache"):
+                made._cache = _package_cache(self.function)
+            self.made = made
+        return self.made
+
+    def __call__(self, *arguments: Any) -> Any:
+        made = self.made
+        return (self.dispatcher if made is None else made)(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else Numba's dispatchers offer, such as ``py_func``."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __reduce__(self) -> str:
+        return str(self.function.__qualname__)
+
+
 def kernel(function: F) -> F:
     """Compile without the GIL; cache on disk until any file of the package changes."""
-    numba = _load_numba()
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
-    if hasattr(dispatcher, "_cache"):  # absent under NUMBA_DISABLE_JIT=1
-        dispatcher._cache = _package_cache(function)
-    return dispatcher  # type: ignore[no-any-return]
+    return Kernel(function, on_disk=True)  # type: ignore[return-value]
 
 
 def helper(function: F) -> F:
     """Compile a small function that kernels call; it lives in their machine code."""
-    numba = _load_numba()
-    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)  # type: ignore[no-any-return]
+    return Kernel(function, on_disk=False)  # type: ignore[return-value]
 
 
 def _package_cache(function: Callable[..., Any]) -> Any:
