@@ -125,13 +125,71 @@ def stored_counts(A: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(A, Dense):
         n, d = A.rows(), A.columns()
         return np.full(n, d, dtype=np.int64), np.full(d, n, dtype=np.int64)
-    of_lines = np.diff(A.indptr.astype(np.int64))
     positions = A.columns() if A.row_major else A.rows()
     of_positions = np.zeros(positions, dtype=np.int64)
     count_positions(A, of_positions)  # np.bincount would copy the indices
+    of_lines = line_lengths(A)
     return (of_lines, of_positions) if A.row_major else (of_positions, of_lines)
+
+
+def line_lengths(A: Any) -> np.ndarray:
+    """Stored entries of each line of sparse data."""
+    return np.diff(A.indptr.astype(np.int64))
 
 
 def _by_lines(A: Any) -> Any:
     """Column-major data seen as the rows of its transpose: nothing is copied."""
     return A.transposed()
+
+
+@kernel
+def curved_lines(B, bend, p, out):
+    """Add B' diag(bend) B p to out, reading each line of B once: four at a time share p and out."""
+    n = B.line_count()
+    i = 0
+    if B.is_dense():
+        while i + 4 <= n:
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            for j in range(len(p)):
+                q = p[j]
+                s0 += B.entry(i, j) * q
+                s1 += B.entry(i + 1, j) * q
+                s2 += B.entry(i + 2, j) * q
+                s3 += B.entry(i + 3, j) * q
+            s0 *= bend[i]
+            s1 *= bend[i + 1]
+            s2 *= bend[i + 2]
+            s3 *= bend[i + 3]
+            for j in range(len(p)):
+                out[j] += (
+                    B.entry(i, j) * s0
+                    + B.entry(i + 1, j) * s1
+                    + B.entry(i + 2, j) * s2
+                    + B.entry(i + 3, j) * s3
+                )
+            i += 4
+    while i < n:
+        if bend[i] != 0.0:
+            s = 0.0
+            for k in range(B.line_length(i)):
+                j, a = B.at(i, k)
+                s += a * p[j]
+            s *= bend[i]
+            for k in range(B.line_length(i)):
+                j, a = B.at(i, k)
+                out[j] += a * s
+        i += 1
+
+
+@kernel
+def add_outer_products(A, weights, out):
+    """Add c_i a_i a_i' to the lower triangle of ``out``, for every line; indices are sorted."""
+    for i in range(A.line_count()):
+        if weights[i] == 0.0:
+            continue
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            scaled = weights[i] * a
+            for m in range(k + 1):
+                other, value = A.at(i, m)
+                out[j, other] += scaled * value

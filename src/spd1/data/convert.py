@@ -1,0 +1,199 @@
+"""The only conversion: what users pass as data, as a matrix that kernels read.
+
+It copies nothing it can view: arrays of float32 or float64 in any order and sorted CSR or CSC
+matrices are used where they lie, memory-mapped files included. All views are read-only, so that one
+compiled kernel serves writable and read-only data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from .matrix import CSC, CSR, Dense
+
+__all__ = ["as_matrix", "as_real", "as_scipy", "column_access", "plain_array", "row_access"]
+
+Compressed = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]
+
+EXACT_INTEGER = 2**53  # integers up to this are exact in float64
+
+
+def as_matrix(X: Any) -> Dense | CSR | CSC:
+    """View what a user passes as data, or say why it can't be used.
+
+    Parameters
+    ----------
+    X : array or scipy.sparse matrix or array, shape (n, d)
+        float32 and float64 are viewed; other real types are converted if no digit is lost.
+        CSR and CSC are viewed; other sparse formats, unsorted or duplicate indices are
+        converted. The user's own object is never changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.eye(3)
+    >>> np.shares_memory(as_matrix(X).values, X)
+    True
+    """
+    A = _sparse(X) if sp.issparse(X) else _dense(X)
+    if A.rows() == 0 or A.columns() == 0:
+        raise DataError(f"A is empty: shape {A.rows()} x {A.columns()}")
+    _refuse_non_finite(A)
+    return A
+
+
+def row_access(A: Dense | CSR | CSC) -> Dense | CSR:
+    """Return data whose lines are rows; CSC is converted, once, into a CSR companion."""
+    if not isinstance(A, CSC):
+        return A
+    return CSR(*_companion(A, "tocsr"))
+
+
+def column_access(A: Dense | CSR | CSC) -> Dense | CSC:
+    """Return data whose lines can be read by column; CSR is converted into a CSC companion."""
+    if not isinstance(A, CSR):
+        return A
+    return CSC(*_companion(A, "tocsc"))
+
+
+def as_scipy(A: CSR | CSC) -> Any:
+    """View the data as a SciPy sparse array again."""
+    kind = sp.csr_array if isinstance(A, CSR) else sp.csc_array
+    signed = (A.indices.view(f"i{A.indices.itemsize}"), A.indptr.view(f"i{A.indptr.itemsize}"))
+    return kind((A.data, *signed), shape=A.shape)
+
+
+def _companion(A: CSR | CSC, conversion: str) -> Compressed:
+    M = getattr(as_scipy(A), conversion)()
+    return _compressed(M.data, M.indices, M.indptr, M.shape)
+
+
+def _dense(X: Any) -> Dense:
+    values = plain_array(X, "A")
+    if values.ndim != 2:
+        hint = "; use A.reshape(-1, 1) for one feature" if values.ndim == 1 else ""
+        raise DataError(f"A must have two dimensions, not {values.ndim}{hint}")
+    values = as_real(values, "A")
+    if not values.flags.aligned:
+        values = values.copy()
+    return Dense(_frozen(values))
+
+
+def _sparse(X: Any) -> CSR | CSC:
+    if X.ndim != 2:
+        raise DataError(f"A must have two dimensions, not {X.ndim}")
+    M = X if X.format in ("csr", "csc") else X.tocsr()
+    data = as_real(M.data, "A")
+    _check_indices(M)
+    if not M.has_canonical_format:  # unsorted or duplicate indices: mend a copy
+        kind = sp.csr_array if M.format == "csr" else sp.csc_array
+        M = kind((M.data, M.indices, M.indptr), shape=M.shape, copy=True)
+        M.sum_duplicates()
+        data = as_real(M.data, "A")
+    parts = _compressed(data, M.indices, M.indptr, M.shape)
+    return CSR(*parts) if M.format == "csr" else CSC(*parts)
+
+
+def _check_indices(M: Any) -> None:
+    """SciPy trusts hand-made index arrays; a kernel must not read outside the data."""
+    minor = M.shape[1] if M.format == "csr" else M.shape[0]
+    pointers = M.indptr
+    if len(pointers) != (M.shape[0] if M.format == "csr" else M.shape[1]) + 1:
+        raise DataError("A has an indptr array of the wrong length")
+    if pointers[0] != 0 or np.any(np.diff(pointers) < 0) or pointers[-1] > len(M.indices):
+        raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
+    if len(M.indices) != len(M.data):
+        raise DataError("A has index and data arrays of different lengths")
+    used = M.indices[: pointers[-1]]
+    unsigned = used.view(used.dtype.str.replace("i", "u"))
+    if len(used) and unsigned.max() >= minor:  # negative ones are huge without a sign
+        raise DataError(f"A has an index outside 0 .. {minor - 1}")
+
+
+def _compressed(data: Any, indices: Any, indptr: Any, shape: Any) -> Compressed:
+    """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
+    stored = int(indptr[-1])
+    indices, indptr = _unsigned(indices[:stored]), _unsigned(indptr)
+    data = np.ascontiguousarray(data[:stored])
+    return _frozen(data), _frozen(indices), _frozen(indptr), (int(shape[0]), int(shape[1]))
+
+
+def _unsigned(indices: Any) -> np.ndarray:
+    """Indices of 4 or 8 bytes, seen without their sign."""
+    if indices.dtype.itemsize < 4:  # SciPy takes them, and so do we
+        indices = indices.astype(np.int32)
+    return np.ascontiguousarray(indices).view(f"u{indices.dtype.itemsize}")
+
+
+def plain_array(value: Any, name: str) -> np.ndarray:
+    """Return an ndarray of what was passed, or refuse it by name."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise DataError(f"{name} is a masked array: fill it first, with {name}.filled(...)")
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{name} can't be read as an array: {error}") from None
+
+
+def as_real(values: np.ndarray, name: str) -> np.ndarray:
+    """Return float32 or float64 values; convert other real types where no digit is lost."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "O":
+        raise DataError(
+            f"{name} has dtype object: convert it to numbers first, with {name}.astype(float)"
+        )
+    if kind == "c":
+        raise DataError(f"{name} is complex: real data only")
+    if kind not in "fiub":
+        raise DataError(f"{name} has dtype {values.dtype}: numbers only")
+    if kind == "f" and size > 8:
+        raise DataError(
+            f"{name} has dtype {values.dtype}: convert it to float64, with .astype(float)"
+        )
+    if kind == "f" and size in (4, 8):
+        return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    if kind == "f" or kind == "b" or size <= 2:
+        return values.astype(np.float32)
+    converted = values.astype(np.float64)
+    if (
+        size == 8
+        and values.size
+        and (values.max() > EXACT_INTEGER or values.min() < -EXACT_INTEGER)
+    ):
+        raise DataError(f"{name} has integers above 2**53, which float64 can't hold exactly")
+    return converted
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    view = np.asarray(values).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _refuse_non_finite(A: Dense | CSR | CSC) -> None:
+    """A finite sum proves every term finite; only otherwise are entries looked at, in blocks."""
+    values = A.values if isinstance(A, Dense) else A.data
+    flat = values.T if values.flags.f_contiguous else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum
+            flat = flat.reshape(-1)
+            total = np.dot(flat, flat)
+        else:
+            total = values.sum(dtype=values.dtype)
+        if np.isfinite(total):
+            return
+    if not isinstance(A, Dense):
+        stored = np.flatnonzero(~np.isfinite(values))
+        if len(stored):
+            raise DataError(f"A has a non-finite stored value ({values[stored[0]]})")
+        return
+    block = max(1, 2**20 // values.shape[1])
+    for start in range(0, len(values), block):
+        bad = np.argwhere(~np.isfinite(values[start : start + block]))
+        if len(bad):
+            i, j = int(bad[0][0]) + start, int(bad[0][1])
+            raise DataError(f"A has a non-finite value ({values[i, j]}) at row {i}, column {j}")

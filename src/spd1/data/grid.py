@@ -1,0 +1,395 @@
+"""The data cut into tiles, and what may be asked of all of them at once.
+
+A tile is a matrix with indices from 0. Callers hold vectors of n and d numbers and small Gram
+matrices; they look at the data through the bulk operations here, which visit tiles in a fixed
+order, so that sums have the same bits whoever computes them. 1 x 1 is a matrix in memory: nothing
+is copied, and nothing is computed in another way than by the matrix alone.
+
+Every operation says to a ledger how many entries it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import DataError
+from . import products
+from .convert import as_scipy, column_access, row_access
+from .lines import spread_lines
+from .matrix import CSC, CSR, Dense
+
+__all__ = ["Grid", "Reads", "Scratch"]
+
+Tile = Dense | CSR | CSC
+
+
+class Reads(Protocol):
+    """What a grid tells: an entry is read once a visit, however often the visit uses it."""
+
+    def read(self, entries: float) -> None:
+        """So many entries of the data have been read."""
+
+
+class Nobody:
+    """Takes no notice."""
+
+    def read(self, entries: float) -> None:
+        del entries
+
+
+class Scratch:
+    """Memory that is used again: new pages cost more than the copy that goes there."""
+
+    def __init__(self) -> None:
+        self.memory = np.empty(0)
+
+    def array(self, shape: tuple[int, int]) -> np.ndarray:
+        """An array of float64 with anything in it."""
+        size = shape[0] * shape[1]
+        if self.memory.size < size:
+            self.memory = np.empty(0)  # never two at a time
+            self.memory = np.empty(size)
+        return self.memory[:size].reshape(shape)
+
+
+class Grid:
+    """Tiles in rows and columns.
+
+    Parameters
+    ----------
+    tiles : list of lists of matrices
+        Tiles of one row have the same rows, those of one column the same columns.
+    ledger : object with a method ``read``
+    """
+
+    def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
+        self.tiles = tiles
+        self.shape = len(tiles), len(tiles[0])
+        self.row_ends = _ends([row[0].rows() for row in tiles])
+        self.column_ends = _ends([tile.columns() for tile in tiles[0]])
+        self.n, self.d = self.row_ends[-1], self.column_ends[-1]
+        self.stored = sum(int(tile.stored) for row in tiles for tile in row)
+        self.ledger: Reads = Nobody() if ledger is None else ledger
+        self._facts: dict[str, Any] = {}  # norms, counts, companions: computed when first needed
+
+    @classmethod
+    def whole(cls, A: Tile) -> Grid:
+        """A matrix in memory: one tile."""
+        return cls([[A]])
+
+    def watched(self, ledger: Reads) -> Grid:
+        """The same grid, whose operations are told to this ledger; facts found are shared."""
+        other = object.__new__(Grid)
+        other.__dict__.update(self.__dict__, ledger=ledger)
+        return other
+
+    def cut(self, rows: int, columns: int) -> Grid:
+        """A matrix in memory cut into rows x columns tiles of about the same size."""
+        A = self.matrix
+        if not (1 <= rows <= self.n and 1 <= columns <= self.d):
+            raise DataError(f"{self.n} x {self.d} data can't be cut into {rows} x {columns} tiles")
+        row_ends = [self.n * k // rows for k in range(rows + 1)]
+        column_ends = [self.d * k // columns for k in range(columns + 1)]
+        tiles = [
+            [
+                _tile(A, row_ends[p], row_ends[p + 1], column_ends[q], column_ends[q + 1])
+                for q in range(columns)
+            ]
+            for p in range(rows)
+        ]
+        return Grid(tiles, self.ledger)
+
+    # What the data looks like
+
+    @property
+    def matrix(self) -> Any:
+        """The one tile of a 1 x 1 grid."""
+        if self.shape != (1, 1):
+            raise DataError(f"the data is cut into {self.shape[0]} x {self.shape[1]} tiles")
+        return self.tiles[0][0]
+
+    @property
+    def dense(self) -> bool:
+        """Whether every entry is stored."""
+        return isinstance(self.tiles[0][0], Dense)
+
+    @property
+    def row_major(self) -> bool:
+        """Whether rows lie in one piece."""
+        return bool(self.tiles[0][0].row_major)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the tiles take."""
+        return sum(int(tile.nbytes) for row in self.tiles for tile in row)
+
+    def parts(self) -> Iterator[tuple[Any, slice, slice]]:
+        """Every tile with its rows and columns, in the order in which sums are made."""
+        for p, row in enumerate(self.tiles):
+            rows = slice(self.row_ends[p], self.row_ends[p + 1])
+            for q, tile in enumerate(row):
+                yield tile, rows, slice(self.column_ends[q], self.column_ends[q + 1])
+
+    @property
+    def by_rows(self) -> Grid:
+        """The same data with rows at hand; CSC tiles get CSR companions, once."""
+        return self._companion("by_rows", row_access, CSC)
+
+    @property
+    def by_columns(self) -> Grid:
+        """The same data with columns at hand; CSR tiles get CSC companions, once."""
+        return self._companion("by_columns", column_access, CSR)
+
+    def _companion(self, name: str, access: Callable[[Any], Any], converted: type) -> Grid:
+        if not isinstance(self.tiles[0][0], converted):
+            return self
+        if name not in self._facts:
+            self.ledger.read(2 * self.stored)  # SciPy counts, then copies
+            self._facts[name] = Grid([[access(tile) for tile in row] for row in self.tiles])
+        return self._facts[name].watched(self.ledger)  # type: ignore[no-any-return]
+
+    # Products
+
+    def margins(self, x: np.ndarray) -> np.ndarray:
+        """A x."""
+        if not x.any():
+            return np.zeros(self.n)
+        self.ledger.read(self.stored)
+        if self.shape == (1, 1):
+            return products.margins(self.tiles[0][0], x)
+        out = np.zeros(self.n)
+        for tile, rows, columns in self.parts():
+            out[rows] += products.margins(tile, x[columns])
+        return out
+
+    def adjoint(self, w: np.ndarray) -> np.ndarray:
+        """A' w."""
+        self.ledger.read(self.stored)
+        if self.shape == (1, 1):
+            return products.adjoint(self.tiles[0][0], w)
+        out = np.zeros(self.d)
+        for tile, rows, columns in self.parts():
+            out[columns] += products.adjoint(tile, w[rows])
+        return out
+
+    def curved(self, bend: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """A' diag(bend) A p; whole rows are read once, others twice."""
+        if not self.row_major or self.shape[1] > 1:
+            return self.adjoint(bend * self.margins(p))
+        self.ledger.read(self.stored)
+        out = np.zeros(self.d)
+        for tile, rows, _ in self.parts():
+            products.curved_lines(tile, bend[rows], p, out)
+        return out
+
+    # Gram matrices
+
+    def gram(
+        self, weights: np.ndarray | None, stride: int = 1, scratch: Scratch | None = None
+    ) -> np.ndarray:
+        """A' diag(weights) A, every ``stride``-th row standing for all; None: weights 1/n.
+
+        Only the lower triangle is meant.
+        """
+        self.ledger.read(self.stored / stride)
+        if self.shape == (1, 1) and self.dense:
+            return _dense_gram(self.tiles[0][0].values, weights, stride, scratch)
+        full = np.full(self.n, 1.0 / self.n) if weights is None else weights
+        sampled = full
+        if stride > 1:
+            sampled = np.zeros(self.n)
+            sampled[::stride] = full[::stride] * stride
+        if self.shape[1] > 1 or self.dense:
+            return _gram_by_tiles(self, sampled)
+        out = np.zeros((self.d, self.d))
+        for tile, rows, _ in self.by_rows.parts():
+            products.add_outer_products(tile, sampled[rows], out)
+        return out
+
+    def gram_of_rows(self, l2: Any) -> np.ndarray:
+        """A diag(1/l2) A', l2 a number or one a column."""
+        self.ledger.read(self.stored)
+        scalar = np.ndim(l2) == 0
+        out: Any = 0.0
+        for q in range(self.shape[1]):
+            columns = slice(self.column_ends[q], self.column_ends[q + 1])
+            rows = _stacked([row[q] for row in self.tiles])
+            if isinstance(rows, np.ndarray):
+                rows = rows if scalar else rows / np.sqrt(l2[columns])
+                part = (rows @ rows.T) / l2 if scalar else rows @ rows.T
+            else:
+                scaled = rows / l2 if scalar else rows.multiply(1.0 / l2[columns])
+                part = (scaled @ rows.T).toarray()
+            out = part if self.shape[1] == 1 else out + part
+        return np.asarray(out, dtype=float)
+
+    # Lines
+
+    def dense_columns(self, which: np.ndarray) -> np.ndarray:
+        """A copy of a few columns, one beside the other."""
+        out = np.empty((self.n, len(which)))
+        for tile, rows, columns in self.parts():
+            inside = np.flatnonzero((which >= columns.start) & (which < columns.stop))
+            if not len(inside):
+                continue
+            names = which[inside] - columns.start
+            self.ledger.read(tile.stored * len(inside) / max(tile.columns(), 1))
+            if isinstance(tile, Dense):
+                out[rows, inside] = tile.values[:, names]
+            else:
+                out[rows, inside] = as_scipy(tile)[:, names].toarray()
+        return out
+
+    def dense_rows(self) -> np.ndarray:
+        """All of it as one dense array: for few rows."""
+        self.ledger.read(self.stored)
+        A = self.matrix
+        if isinstance(A, Dense):
+            return A.values
+        rows = np.zeros((self.n, self.d))
+        spread_lines(self.by_rows.matrix, np.arange(self.n), rows)
+        return rows
+
+    # Norms and counts
+
+    @property
+    def row_squares(self) -> np.ndarray:
+        """|a_i|^2."""
+        return self._fact("row_squares", lambda: self._squares(by_rows=True))
+
+    @property
+    def column_squares(self) -> np.ndarray:
+        """|a'_j|^2."""
+        return self._fact("column_squares", lambda: self._squares(by_rows=False))
+
+    def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
+        """Sum over rows of w_i a_ij^2, for every column."""
+        self.ledger.read(self.stored)
+        if self.shape == (1, 1):
+            return products.squares_along(self.tiles[0][0], weights)
+        out = np.zeros(self.d)
+        for tile, rows, columns in self.parts():
+            out[columns] += products.squares_along(tile, weights[rows])
+        return out
+
+    @property
+    def row_counts(self) -> np.ndarray:
+        """Stored entries of each row, without a look at the columns where that is possible."""
+        one = self.tiles[0][0]
+        if self.shape == (1, 1) and isinstance(one, CSR):
+            return products.line_lengths(one)
+        return self._counts()[0]
+
+    @property
+    def column_counts(self) -> np.ndarray:
+        """Stored entries of each column."""
+        return self._counts()[1]
+
+    def column_counts_where(self, rows: np.ndarray) -> np.ndarray:
+        """Stored entries of each column in the rows for which ``rows`` is true."""
+        if self.dense or np.all(rows):
+            return self.column_counts
+        self.ledger.read(self.stored)
+        out = np.zeros(self.d, dtype=np.int64)
+        for tile, part, columns in self.parts():
+            pattern = as_scipy(tile).astype(bool)
+            pattern.data[:] = True
+            out[columns] += np.asarray(pattern.T @ rows[part].astype(np.int64))
+        return out
+
+    def _squares(self, by_rows: bool) -> np.ndarray:
+        self.ledger.read(self.stored)
+        if self.shape == (1, 1):
+            A = self.tiles[0][0]
+            return products.squared_row_norms(A if by_rows else A.transposed())
+        out = np.zeros(self.n if by_rows else self.d)
+        for tile, rows, columns in self.parts():
+            seen = tile if by_rows else tile.transposed()
+            out[rows if by_rows else columns] += products.squared_row_norms(seen)
+        return out
+
+    def _counts(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._fact("counts", self._count)
+
+    def _count(self) -> tuple[np.ndarray, np.ndarray]:
+        if not self.dense:
+            self.ledger.read(self.stored)
+        if self.shape == (1, 1):
+            return products.stored_counts(self.tiles[0][0])
+        of_rows = np.zeros(self.n, dtype=np.int64)
+        of_columns = np.zeros(self.d, dtype=np.int64)
+        for tile, rows, columns in self.parts():
+            counts = products.stored_counts(tile)
+            of_rows[rows] += counts[0]
+            of_columns[columns] += counts[1]
+        return of_rows, of_columns
+
+    def _fact(self, name: str, find: Callable[[], Any]) -> Any:
+        if name not in self._facts:
+            self._facts[name] = find()
+        return self._facts[name]
+
+
+def _ends(sizes: list[int]) -> list[int]:
+    ends = [0]
+    for size in sizes:
+        ends.append(ends[-1] + int(size))
+    return ends
+
+
+def _tile(A: Any, top: int, bottom: int, left: int, right: int) -> Any:
+    """A view of dense data; a copy of sparse data, with indices from 0."""
+    if isinstance(A, Dense):
+        return Dense(A.values[top:bottom, left:right])
+    part = as_scipy(A)[top:bottom, left:right]
+    indices = part.indices.view(f"u{part.indices.itemsize}")
+    indptr = part.indptr.view(f"u{part.indptr.itemsize}")
+    kind = CSR if A.row_major else CSC
+    return kind(part.data, indices, indptr, (bottom - top, right - left))
+
+
+def _stacked(tiles: list[Any]) -> Any:
+    """Tiles of one column, one below the other: an array, or SciPy's."""
+    if isinstance(tiles[0], Dense):
+        values = [np.asarray(tile.values, dtype=float) for tile in tiles]
+        return values[0] if len(values) == 1 else np.vstack(values)
+    import scipy.sparse as sp
+
+    parts = [as_scipy(tile) for tile in tiles]
+    return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+
+
+def _dense_gram(
+    values: np.ndarray, weights: np.ndarray | None, stride: int, scratch: Scratch | None
+) -> np.ndarray:
+    if weights is None and stride == 1:
+        rows = np.asarray(values, dtype=float)
+        return np.asarray(rows.T @ rows) / len(values)
+    if scratch is None:
+        rows = np.asarray(values, dtype=float)
+        return np.asarray(rows.T @ (rows * np.asarray(weights)[:, None]))
+    rows = values[::stride]
+    scaled = scratch.array((rows.shape[0], rows.shape[1]))
+    np.multiply(rows, np.sqrt(np.asarray(weights)[::stride] * stride)[:, None], out=scaled)
+    return np.asarray(scaled.T @ scaled)
+
+
+def _gram_by_tiles(grid: Grid, weights: np.ndarray) -> np.ndarray:
+    """Block by block: every pair of tiles of a row of the grid."""
+    out = np.zeros((grid.d, grid.d))
+    for p, row in enumerate(grid.tiles):
+        w = weights[grid.row_ends[p] : grid.row_ends[p + 1]]
+        views = [_stacked([tile]) for tile in row]
+        for q, right in enumerate(views):
+            for r in range(q, len(views)):
+                left = views[r]
+                dense = isinstance(left, np.ndarray)
+                block = (left * w[:, None]).T @ right if dense else left.T.multiply(w) @ right
+                out[
+                    grid.column_ends[r] : grid.column_ends[r + 1],
+                    grid.column_ends[q] : grid.column_ends[q + 1],
+                ] += block if dense else block.toarray()
+    return out
