@@ -7,12 +7,14 @@ import pytest
 import scipy.sparse as sp
 from test_tiles import worker_of
 
-from solvers.test_reference import CASES, KEY, Setup, run
+from solvers.test_reference import CASES, KEY, STEPS, Setup, run
 from spd1 import L2, METHODS, ElasticNet, Problem, solve
 from spd1.data.matrix import as_matrix
 from spd1.errors import IncompatibleError, ParameterError
 from spd1.losses import LOSSES
 from spd1.regularizers import SharedNet
+from spd1.solve import starting_point
+from spd1.solvers import method_class
 from spd1.solvers.base import Method
 from spd1.solvers.entries.spd1 import CONSTANT, Averaged, Schedule
 from spd1.solvers.entries.spd1_vr import Snapshot
@@ -84,14 +86,26 @@ def test_spd1_goes_most_of_the_way(loss, reg, tile):
 
 
 @pytest.mark.parametrize("name", ["spd1", "spd1-vr"])
-def test_nothing_changes_without_a_tile(name):
+def test_without_a_tile_a_step_is_one_entry(name):
+    """Epoch by epoch the published method, driven by hand; larger tiles take another way."""
     problem = oracle.make_case("logistic", "l2", False).problem()
-    plain, none = (
-        solve(problem, name, max_passes=50),
-        solve(problem, name, tile=None, max_passes=50),
-    )
-    np.testing.assert_array_equal(plain.x, none.x)
-    np.testing.assert_array_equal(plain.y, none.y)
+
+    def heights(**tile):
+        limits = {"tol": 1e-300, "max_passes": 40}
+        return solve(problem, name, steps=STEPS, random_state=11, **limits, **tile).trace.primal
+
+    left_out = heights()
+    assert len(left_out) > 4
+    worker = method_class(name)(problem, "uniform", KEY)  # KEY is that of random_state=11
+    worker.steps = dict(STEPS)
+    worker.begin(*starting_point(problem, None, None))
+    workers = (run(worker, epochs=k > 0) for k in range(len(left_out)))
+    by_hand = np.array([problem.primal(w.iterates()[0][0]) for w in workers])
+    np.testing.assert_allclose(left_out, by_hand, rtol=1e-12)
+    np.testing.assert_array_equal(heights(tile=None), left_out)
+    np.testing.assert_allclose(heights(tile=(1, 1)), by_hand, rtol=1e-9)
+    for tile in ("auto", (2, 1), (1, 2), (3, 4), (2, 6)):
+        assert abs(heights(tile=tile)[1] - by_hand[1]) > 1e-6 * by_hand[1]
 
 
 @pytest.mark.parametrize("tile", [(3, 4), (3, 6)])
