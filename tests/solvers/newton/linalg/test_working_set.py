@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from spd1.data.matrix import as_matrix
 from spd1.solvers.newton.linalg.working_set import (
@@ -91,16 +92,23 @@ def test_lines_across_are_copied_as_they_are(layout, chosen, rng):
     """Columns of row-major data, rows of column-major data."""
     A = data(rng)
     M = as_matrix(oracle.LAYOUTS[layout](A))
-    ids = np.arange(len(chosen))
-    B = CopiedLines(M, np.array(chosen, dtype=int)).lines
+    copies = CopiedLines(M, np.array(chosen, dtype=int))
+    B, ids = copies.lines, np.arange(copies.count)
     expected = A.T[chosen] if M.row_major else A[chosen]
-    assert len(ids) == len(chosen)
+    lengths = [B.line_length(w) for w in range(copies.count)]
+    if sp.issparse(oracle.LAYOUTS[layout](A)):  # nothing of the other lines, and no zeros
+        assert B.line_count() == len(chosen)
+        assert lengths == np.count_nonzero(expected, axis=1).tolist()
+        assert len(B.data) == np.count_nonzero(expected)
+    else:  # room for a quarter more
+        assert len(chosen) <= B.line_count() <= 1.25 * len(chosen)
+        assert lengths == [expected.shape[1]] * len(chosen)
+        assert not np.shares_memory(B.values, M.values)
     out = np.zeros(len(chosen))
     weights = rng.standard_normal(expected.shape[1])
     line_dots(B, ids, weights, out)
     np.testing.assert_allclose(out, expected @ weights, rtol=1e-13, atol=1e-14)
-    if chosen:
-        np.testing.assert_array_equal(lines(B)[ids], expected)
+    np.testing.assert_array_equal(lines(B)[ids], expected)
 
 
 @pytest.mark.parametrize("layout", ["dense_c", "dense_f", "dense_float32"])
