@@ -103,20 +103,40 @@ def test_the_trace_ends_with_the_result(key):
     assert found.certificate.gap == found.gap
 
 
+#: Passes that may follow the limit: the operation under way, and the last look at the certificate.
+AFTERWARDS = 12
+
+
+def check_stopped(found, limit):
+    """It was this limit that ended the run, not the other, generous one.
+
+    Its tol is out of reach: only an exact solution ends it early.
+    """
+    if found.status == "converged":
+        assert found.rel_gap <= 1e-300
+    else:
+        assert found.status == limit
+
+
 @every_engine
-def test_limits_are_kept(key):
-    problem = cases.make(*key).problem()
-    full = solve(problem, tol=1e-12, max_passes=200)
-    few = solve(problem, tol=1e-12, max_passes=1)
-    assert few.status in ("max_passes", "converged")
-    assert few.passes <= full.passes
-    assert len(few.trace) <= 2 < len(full.trace) + 1
-    short = solve(problem, tol=1e-300, max_passes=1e9, max_seconds=0.05)
-    assert short.status in ("max_seconds", "converged")
+@pytest.mark.parametrize("most", [1, 10, 40])
+def test_max_passes_is_kept(key, most):
+    found = solve(cases.make(*key).problem(), tol=1e-300, max_passes=most, max_seconds=5.0)
+    check_stopped(found, "max_passes")
+    assert found.passes <= most + AFTERWARDS
+    assert found.passes >= most or found.status == "converged"
     best = cases.best(*key)
-    for found in (few, short):
-        assert found.gap >= found.primal - best - 1e-12
-        assert found.dual <= best + 1e-12
+    assert found.gap >= found.primal - best - 1e-12
+    assert found.dual <= best + 1e-12
+
+
+@every_engine
+def test_max_seconds_is_kept(key):
+    problem, best = cases.make(*key).problem(), cases.best(*key)
+    found = solve(problem, tol=1e-300, max_passes=1e5, max_seconds=0.05)
+    check_stopped(found, "max_seconds")
+    assert found.gap >= found.primal - best - 1e-12
+    assert found.dual <= best + 1e-12
 
 
 @every_engine
