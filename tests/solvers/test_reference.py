@@ -12,12 +12,14 @@ from spd1 import L1, L2, METHODS, ElasticNet, Loss, Problem, compiled, solve
 from spd1.kernel.rng import index, key_of
 from spd1.solvers import method_class
 from spd1.solvers.base import Method
+from spd1.solvers.rows.kernels import shuffle_blocks
 from support import reference
 
 N, D = 8, 6
 KEY = key_of(11)
 EPOCHS = 3
 STEPS = {"eta": 0.3, "tau": 1.7}
+SIGMA = 0.4
 
 LAYOUTS = {
     "dense_c": np.ascontiguousarray,
@@ -55,7 +57,16 @@ CASES = [
 NAMES = ["-".join(map(str, case)) for case in CASES]
 # Row methods draw rows only: one case for each layout and precision, both with and without gaps.
 ROW_CASES = [case for case in CASES if case[2] == "uniform"]
+# Column tiles have two forms: with y tied to x for smooth losses, and free for those with corners.
+COLUMN_CASES = [
+    *ROW_CASES,
+    ("csr", "f8", "uniform", "smoothed_hinge", "l2", True),
+    ("csc", "f8", "uniform", "hinge", "l2", True),
+    ("csr", "f4", "uniform", "absolute", "l1", True),
+    ("dense_f", "f8", "uniform", "absolute", "per_feature", False),
+]
 SMOOTH = ("logistic", "squared_hinge", "squared")
+REAL = ("squared", "absolute")  # the others have signs for labels
 
 
 class Setup:
@@ -67,7 +78,7 @@ class Setup:
         if layout.startswith("cs"):  # about half empty, row 2 and column 3 entirely
             A[rng.random((N, D)) < 0.5] = 0.0
             A[2, :], A[:, 3] = 0.0, 0.0
-        b = rng.standard_normal(N) if loss == "squared" else rng.choice([-1.0, 1.0], N)
+        b = rng.standard_normal(N) if loss in REAL else rng.choice([-1.0, 1.0], N)
         weights = rng.random(N) if weighted else np.ones(N)
         self.problem = Problem(LAYOUTS[layout](A), b, loss, REGULARIZERS[reg], weights)
         self.sampling = sampling
@@ -81,7 +92,8 @@ class Setup:
         """The method, ready to run with fixed steps, in kernel calls of ``chunk`` steps."""
         rows = name not in ("spd1", "spd1-vr")
         worker = method_class(name)(self.problem, "auto" if rows else self.sampling, KEY)
-        worker.steps = {key: STEPS[key] for key in worker.step_names}
+        steps = STEPS | {"sigma": SIGMA}
+        worker.steps = {key: steps[key] for key in worker.step_names}
         if chunk:
             worker.chunks = lambda count, size=0: Method.chunks(worker, count, chunk)
         worker.begin(self.x, self.y)
@@ -188,6 +200,33 @@ def test_rows_visit_every_row_once_an_epoch(case):
     assert_close(x_found, x)
     assert_close(y_found, y)
     assert_moved(x, setup.x)
+
+
+@pytest.mark.parametrize("case", COLUMN_CASES, ids=["-".join(map(str, c)) for c in COLUMN_CASES])
+def test_columns_visit_every_column_once_an_epoch(case):
+    setup = Setup(*case)
+    worker, x, y = setup.worker("columns"), setup.x, 0.5 * setup.y  # not at a corner of phi*
+    worker.begin(x, y)
+    worker.block = 1  # six columns would not fill a block: sparse ones are shuffled here, too
+    stored = setup.task.A != 0 if case[0].startswith("cs") else setup.drawn
+    orders = []
+    for epoch in range(EPOCHS):
+        run(worker, 1)
+        order = np.empty(D, dtype=int)
+        shuffle_blocks(order, KEY, epoch * D, 1)
+        orders.append(order.tolist())
+        if case[3] in reference.GAMMA:
+            x, y = reference.tied_columns(setup.task, x, order)
+        else:
+            x, y = reference.free_columns(setup.task, x, y, order, SIGMA, stored)
+    [(x_found, y_found)] = worker.iterates()
+    assert_close(x_found, x)
+    assert_close(y_found, y)
+    assert_close(worker.state.margins, setup.task.A @ x)
+    assert_moved(x, setup.x)
+    assert_moved(y, 0.5 * setup.y)
+    assert sorted(orders[0]) == list(range(D))
+    assert orders[0] != orders[1]
 
 
 @pytest.mark.parametrize("name", ["spd1", "spd1-vr", "psgd", "svrg", "saga"])
