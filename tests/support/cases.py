@@ -9,7 +9,11 @@ import numpy as np
 
 from spd1 import L1, L2, Box, ElasticNet
 from spd1.losses import LOSSES
+from spd1.solvers import METHODS, SPECIAL_METHODS
 from support import oracle
+
+#: What is promised of a method holds for these, too.
+EVERY_METHOD = [*METHODS, *SPECIAL_METHODS]
 
 #: Rows, columns; the names also say what ``make_data`` does to them.
 SHAPES = {
@@ -89,6 +93,28 @@ def make(loss_name: str, reg_name: str, shape: str) -> oracle.Case:
 def best(loss_name: str, reg_name: str, shape: str) -> float:
     """P at the best point cvxpy finds, >= P* and all but equal to it."""
     return minimum(make(loss_name, reg_name, shape))
+
+
+@functools.cache
+def suited(
+    method: str, loss: str = "logistic", reg: str = "l2", weighted: bool = False
+) -> oracle.Case:
+    """The small case of the oracle, or a wide one for few-rows, which takes no other."""
+    if method != "few-rows":
+        return oracle.make_case(loss, reg, weighted)
+    case = make(loss, reg, "wide")
+    weights = np.arange(len(case.b)) % 4 if weighted else np.ones(len(case.b))
+    return case._replace(c=weights / weights.sum())
+
+
+@functools.cache
+def best_suited(
+    method: str, loss: str = "logistic", reg: str = "l2", weighted: bool = False
+) -> float:
+    """P at the best point known for ``suited``."""
+    if method != "few-rows":
+        return oracle.optimum(loss, reg, weighted).best
+    return minimum(suited(method, loss, reg, weighted))
 
 
 def minimum(case: oracle.Case) -> float:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from test_tiles import worker_of
 
 from solvers.test_reference import CASES, KEY, STEPS, Setup, run
-from spd1 import L2, METHODS, ElasticNet, Problem, solve
+from spd1 import L2, ElasticNet, Problem, solve
 from spd1.data.matrix import as_matrix
 from spd1.errors import IncompatibleError, ParameterError
 from spd1.losses import LOSSES
@@ -29,7 +29,8 @@ from spd1.solvers.entries.tile_kernels import (
     whole_row_steps,
 )
 from spd1.solvers.entries.tile_shapes import L1_BYTES, L2_BYTES, auto_tile
-from support import oracle
+from support import cases, oracle
+from support.cases import EVERY_METHOD
 from test_solve import SMOOTH, STRONGLY_CONVEX, check_certificate
 
 # Every loss, layout and regularizer; tiles of 12 x 6 entries.
@@ -141,10 +142,10 @@ def test_odd_tiles_are_refused(name, tile):
         solve(problem, name, tile=tile)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("spd1", "spd1-vr")])
+@pytest.mark.parametrize("name", [name for name in EVERY_METHOD if name not in ("spd1", "spd1-vr")])
 @pytest.mark.parametrize("tile", ["auto", (2, 2)])
 def test_methods_without_tiles_say_so(name, tile):
-    problem = oracle.make_case("logistic", "l2", False).problem()
+    problem = cases.suited(name).problem()
     with pytest.raises(ParameterError, match=f"'{name}' has no tiles"):
         solve(problem, name, tile=tile)
 
