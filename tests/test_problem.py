@@ -223,9 +223,9 @@ def test_constants_of_the_losses_match_the_table():
 
 def test_companions_are_made_once():
     problem = Problem(sp.csc_array(EYE), SIGNS)
-    assert problem.by_columns is problem.A
-    assert problem.by_rows is problem.by_rows
-    np.testing.assert_array_equal(problem.stored_counts[0], [1, 1, 1])
+    assert problem.grid.by_columns.matrix is problem.A
+    assert problem.grid.by_rows.matrix is problem.grid.by_rows.matrix
+    np.testing.assert_array_equal(problem.grid.row_counts, [1, 1, 1])
 
 
 def test_regularizer_vectors_must_match_the_columns():

@@ -12,12 +12,11 @@ from spd1.losses import LOSSES
 from spd1.solvers import SPECIAL_METHODS, method_class
 from support import cases, oracle
 from support.cases import EVERY_METHOD
+from support.checks import SMOOTH, STRONGLY_CONVEX, check_certificate
 
 NOISY = ("spd1", "psgd")  # their steps fade; the others converge linearly
 REDUCED = [name for name in METHODS if name not in NOISY]
 LINEAR = [*REDUCED, *SPECIAL_METHODS]
-SMOOTH = [name for name, cls in LOSSES.items() if cls().gamma > 0]
-STRONGLY_CONVEX = ("l2", "elastic", "elastic_box", "nonnegative_l2")
 
 # Every loss, method, layout and kind of regularizer; the product is among the slow tests.
 DIAGONAL = [
@@ -54,31 +53,6 @@ DIAGONAL = [
     ("squared", "l2_array", "few-rows", "dense_f"),
     ("poisson", "l2", "few-rows", "csr_int64"),
 ]
-
-
-def by_definition(case, x, y):
-    """P(x) and D(y) in plain NumPy; v may leave the domain of g* by rounding, not by more."""
-    l1, l2, lower, upper = oracle.net(case.reg, len(x))
-    high = np.where((l2 == 0) & np.isinf(upper), l1, np.inf)
-    low = np.where((l2 == 0) & np.isinf(lower), -l1, -np.inf)
-    v = -case.A.T @ (case.c * y)
-    assert np.all(v <= high + 1e-12)
-    assert np.all(v >= low - 1e-12)
-    used = case.c > 0
-    star = np.sum((case.c * oracle.phi_star(case.loss, y, case.b))[used])
-    return oracle.primal(case, x), -star - np.sum(oracle.g_star(case.reg, np.clip(v, low, high)))
-
-
-def check_certificate(case, found, best):
-    """The gap is P(x) - D(y) for the points handed back, and P* is inside it."""
-    primal, dual = by_definition(case, found.x, found.y)
-    size = max(abs(primal), abs(dual), 1e-300)
-    assert found.primal == pytest.approx(primal, rel=1e-12)
-    assert found.dual == pytest.approx(dual, rel=1e-10, abs=1e-13)
-    assert found.gap == pytest.approx(primal - dual, rel=1e-9, abs=1e-12 * size)
-    assert found.rel_gap == pytest.approx(found.gap / size, rel=1e-9)
-    assert found.gap >= found.primal - best - 1e-12 * size  # best: P at the oracle's point, >= P*
-    assert found.dual <= best + 1e-12 * size
 
 
 def check_run(loss, reg, method, layout, weighted, share):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .certificate.gap import Certificate, certify
+from .certificate.gap import Certificate
+from .certify import certify
 from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.jit import compiled
 from .losses import (
@@ -35,8 +36,7 @@ from .regularizers import L1, L2, Box, ElasticNet
 from .result import Progress, Result, Trace
 from .solve import solve
 from .solvers import METHODS
-
-__version__ = "0.1.0"
+from .version import __version__
 
 
 def __getattr__(name: str) -> Any:

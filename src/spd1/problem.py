@@ -9,20 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .data.matrix import (
-    CSC,
-    CSR,
-    Dense,
-    as_matrix,
-    as_real,
-    as_scipy,
-    column_access,
-    plain_array,
-    row_access,
-)
+from .data.convert import as_matrix, as_real, plain_array
+from .data.grid import Grid, Reads
 from .errors import DataError
 from .losses import as_loss
 from .regularizers import as_regularizer
+from .terms import dual_guess, loss_terms, net_terms
 
 __all__ = ["Problem"]
 
@@ -55,15 +47,26 @@ class Problem:
     def __init__(
         self, A: Any, b: Any, loss: Any = "logistic", reg: Any = None, sample_weight: Any = None
     ) -> None:
-        self.A: Dense | CSR | CSC = as_matrix(A)
-        self.n: int = int(self.A.rows())
-        self.d: int = int(self.A.columns())
+        self.grid = Grid.whole(as_matrix(A))
+        self.n: int = self.grid.n
+        self.d: int = self.grid.d
         self.loss = as_loss(loss)
         self.b: np.ndarray = _labels(b, self.n, self.loss)
         self.c: np.ndarray = _weights(sample_weight, self.n)
         self.reg = as_regularizer(reg)
         self.net = self.reg.bind(self.d)
         self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
+        self._shared: dict[str, np.ndarray] = {}  # what no regularizer changes
+
+    @property
+    def A(self) -> Any:
+        """The data in memory, as kernels see it."""
+        return self.grid.matrix
+
+    @property
+    def stored(self) -> int:
+        """Stored entries of the data: a pass reads so many."""
+        return self.grid.stored
 
     def with_regularizer(self, reg: Any) -> Problem:
         """The same data and loss under another regularizer; norms, counts and copies are shared.
@@ -78,55 +81,62 @@ class Problem:
         other = copy.copy(self)
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
-        for name in ("dual_bounds", "free_columns", "newton_face"):
+        for name in ("dual_bounds", "free_columns"):
             other.__dict__.pop(name, None)
         return other
 
+    def watched(self, ledger: Reads) -> Problem:
+        """The same problem; what is read of its data is told to this ledger."""
+        other = copy.copy(self)
+        other.grid = self.grid.watched(ledger)
+        return other
+
     def __repr__(self) -> str:
-        kind = type(self.A).__name__
+        kind = type(self.grid.tiles[0][0]).__name__
         return f"Problem({self.n} x {self.d} {kind}, {self.loss}, {self.reg})"
 
-    # Values. Kernels are imported here and not above, so that `import spd1` stays light.
+    # Values
+
+    def margins(self, x: np.ndarray) -> np.ndarray:
+        """A x."""
+        return self.grid.margins(x)
+
+    def adjoint(self, w: np.ndarray) -> np.ndarray:
+        """A' w."""
+        return self.grid.adjoint(w)
 
     def primal(self, x: Any) -> float:
         """P(x), infinite outside the feasible set."""
-        from . import terms as evaluation
-
-        return evaluation.primal_value(self, check_point(x, self.d, "x"))
+        x = check_point(x, self.d, "x")
+        u, nothing = self.margins(x), np.zeros(self.n)
+        loss = loss_terms(u, nothing, self.b, self.c, self.loss)[0]
+        value = float(loss + net_terms(x, np.zeros(self.d), self.net)[0])
+        return value if math.isfinite(value) else math.inf
 
     def dual(self, y: Any) -> float:
         """D(y), minus infinity where y is not feasible."""
-        from . import terms as evaluation
-
-        return evaluation.dual_value(self, check_point(y, self.n, "y"))
+        y = check_point(y, self.n, "y")
+        v, nothing = -self.adjoint(self.c * y), np.zeros(self.n)
+        loss = loss_terms(nothing, y, self.b, self.c, self.loss)[1]
+        value = float(-loss - net_terms(np.zeros(self.d), v, self.net)[1])
+        return value if math.isfinite(value) else -math.inf
 
     @property
     def label_kind(self) -> str:
         """What the labels are: 'sign', 'real' or 'count'."""
-        return getattr(self.loss, "label_kind", "real")
+        return str(self.loss.label_kind)
 
     # Constants of the paper, computed when first asked for.
 
-    @cached_property
+    @property
     def row_norms_squared(self) -> np.ndarray:
         """|a_i|^2."""
-        from .data.products import squared_row_norms
+        return self.grid.row_squares
 
-        return squared_row_norms(self.A)
-
-    @cached_property
+    @property
     def column_norms_squared(self) -> np.ndarray:
         """|a'_j|^2."""
-        from .data.products import squared_row_norms
-
-        return squared_row_norms(self.A.transposed())
-
-    @cached_property
-    def stored_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Stored entries of each row and of each column."""
-        from .data.products import stored_counts
-
-        return stored_counts(self.A)
+        return self.grid.column_squares
 
     @cached_property
     def dual_bounds(self) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -158,46 +168,14 @@ class Problem:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero((low == 0.0) | (high == 0.0))
 
-    @cached_property
+    @property
     def pull_at_zero(self) -> np.ndarray:
         """A'(c phi'(0)): the gradient of the loss at x = 0."""
-        from .certificate.gap import dual_from_margins
-        from .data.products import adjoint
-
-        return adjoint(self.A, self.c * dual_from_margins(self, np.zeros(self.n)))
-
-    @cached_property
-    def newton_face(self) -> str:
-        """Which face of the problem Newton's method works on, see ``solvers.faces.best_face``."""
-        from .solvers.newton.faces.base import best_face
-
-        return best_face(self)
-
-    @property
-    def row_counts(self) -> np.ndarray:
-        """Stored entries of each row, without a look at the columns where that is possible."""
-        if isinstance(self.A, CSR):
-            return np.diff(self.A.indptr.view(f"i{self.A.indptr.itemsize}"))
-        return self.stored_counts[0]
-
-    @property
-    def weighted_column_counts(self) -> np.ndarray:
-        """Stored entries of each column in rows that carry weight."""
-        if isinstance(self.A, Dense) or np.all(self.c > 0):
-            return self.stored_counts[1]
-        pattern = as_scipy(self.A).astype(bool)
-        pattern.data[:] = True
-        return np.asarray(pattern.T @ (self.c > 0).astype(np.int64))
-
-    @cached_property
-    def by_rows(self) -> Dense | CSR:
-        """The data with rows at hand; a CSR companion is made, once, if it came as CSC."""
-        return row_access(self.A)
-
-    @cached_property
-    def by_columns(self) -> Dense | CSC:
-        """The data with columns at hand; a CSC companion is made, once, if it came as CSR."""
-        return column_access(self.A)
+        if "pull" not in self._shared:
+            slopes = np.empty(self.n)
+            dual_guess(np.zeros(self.n), self.b, self.loss, slopes)
+            self._shared["pull"] = self.adjoint(self.c * slopes)
+        return self._shared["pull"]
 
     @property
     def R(self) -> float:
@@ -266,7 +244,7 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
     labels = np.array(as_real(labels, "b"), dtype=np.float64)
     if not np.all(np.isfinite(labels)):
         raise DataError("b has NaN or infinite values")
-    name, kind = type(loss).__name__, getattr(loss, "label_kind", "real")
+    name, kind = type(loss).__name__, loss.label_kind
     if kind == "sign" and not np.all(np.abs(labels) == 1.0):
         found = np.unique(labels)
         shown = ", ".join(f"{v:g}" for v in found[:4]) + (", ..." if len(found) > 4 else "")

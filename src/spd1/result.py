@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .certificate.gap import Certificate
 
-__all__ = ["Progress", "Result", "Trace"]
+__all__ = ["Progress", "Result", "Trace", "continued"]
 
 
 class Progress(NamedTuple):
@@ -118,3 +118,17 @@ class Result:
         from .plotting import plot_result
 
         return plot_result(self, ax=ax, x=x)
+
+
+def continued(before: Trace, last: Progress, after: Result) -> Result:
+    """The result of a run that went on where another ended: counts and seconds go on, too."""
+    rows = [
+        row._replace(
+            passes=last.passes + row.passes,
+            paper_passes=last.paper_passes + row.paper_passes,
+            seconds=last.seconds + row.seconds,
+        )
+        for row in after.trace.rows
+    ]
+    after.trace.rows[:] = [*before.rows, *rows]
+    return replace(after, passes=last.passes + after.passes, seconds=last.seconds + after.seconds)

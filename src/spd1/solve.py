@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .certificate.gap import best_multiple, dual_from_margins
-from .control.steps import make_steps
+from .certificate.feasible import replace_infeasible
+from .certificate.points import dual_from_margins
+from .certificate.segments import best_multiple
+from .control.steps import make_rule
+from .engines.ledger import Ledger
 from .errors import DataError, ParameterError
+from .kernel.rng import key_of
 from .loop.run import Callback, Run
 from .problem import Problem, check_point
 from .result import Result
-from .solvers import method_class
+from .solvers.auto import pick
+from .solvers.registry import build
 
 if TYPE_CHECKING:
     from .solvers.base import Method
@@ -105,44 +111,29 @@ def solve(
     _positive(max_passes, "max_passes")
     if max_seconds is not None:
         _positive(max_seconds, "max_seconds")
-    label = method
-    if method == "auto":
-        from .solvers.auto import pick
-
+    ledger = Ledger(problem.stored, max_passes, math.inf if max_seconds is None else max_seconds)
+    problem = problem.watched(ledger)
+    label, chosen_here = method, method == "auto"
+    if chosen_here:
         method, reason = pick(problem)
         label = f"auto: {method} ({reason})"
-    kind = method_class(method)
-    kind.refuse(problem)
-    build = kind.tiled(problem, tile)
-
-    from .kernel.rng import key_of
-
+    worker = build(method, problem, tile, sampling, key_of(random_state), ledger)
     keep_pages()
-    x, y, v = starting_point(problem, x0, y0, kind)
-    worker = build(problem, sampling, key_of(random_state))
+    x, y, v = starting_point(problem, x0, y0, type(worker))
     worker.tol = tol
-    control = make_steps(worker, steps)
-    run = Run(problem, worker, control, tol, max_passes, max_seconds)
-    run.label, run.may_switch = label, label != method
+    run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
     if x0 is not None or y0 is not None:
         run.look(x, y)  # a run never hands back less than it was given
-    if x0 is not None and label != method:
+    if x0 is not None and chosen_here:
         least = problem.reg.minimiser(problem.d)
         if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
-            x, y, v = starting_point(problem, None, y0, kind)
+            x, y, v = starting_point(problem, None, y0, type(worker))
     return run.go(x, y, v, callback, verbose)
 
 
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
-
-
-def margins_of(problem: Problem, x: np.ndarray) -> np.ndarray:
-    """A x."""
-    from .data.products import margins
-
-    return margins(problem.A, x)
 
 
 def starting_point(
@@ -153,8 +144,6 @@ def starting_point(
     Some methods take the multiple of y0 with the best bound: argmin phi* may be far from optimal.
     Then v = -A'(c y0) is known, too.
     """
-    from .terms import replace_infeasible
-
     minimiser = problem.reg.minimiser(problem.d)
     flat = dual_from_margins(problem, np.zeros(problem.n))
     x, y = minimiser, flat
@@ -164,17 +153,17 @@ def starting_point(
             raise DataError("x0 has infinite values")
         if np.any(x < problem.reg.lower) or np.any(x > problem.reg.upper):
             raise DataError("x0 is outside the feasible set")
-        empty = problem.weighted_column_counts == 0
+        empty = problem.grid.column_counts_where(problem.c > 0) == 0
         x[empty] = minimiser[empty]  # columns without data are solved in closed form
     if y0 is not None:
         y = check_point(y0, problem.n, "y0").copy()
         if replace_infeasible(y.copy(), y, problem.b, problem.loss):
             raise DataError(f"y0 is outside the domain of the conjugate of {problem.loss}")
-        empty = problem.row_counts == 0
+        empty = problem.grid.row_counts == 0
         y[empty] = flat[empty]  # and so are empty rows
     elif kind is not None and kind.scales_start(problem):
-        y = dual_from_margins(problem, margins_of(problem, x)) if np.any(x) else flat
+        y = dual_from_margins(problem, problem.margins(x)) if np.any(x) else flat
         dual = best_multiple(problem, y)
-        empty = (problem.row_norms_squared if kind.reads_norms else problem.row_counts) == 0
+        empty = (problem.row_norms_squared if kind.reads_norms else problem.grid.row_counts) == 0
         return x, np.where(empty, flat, dual.y) if np.any(empty) else dual.y, dual.v
     return x, y, None

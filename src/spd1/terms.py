@@ -1,17 +1,15 @@
-"""Primal and dual values, term by term, in float64."""
+"""Sums of the objective's terms in float64: rows by loss and conjugate, columns by regularizer.
+
+This room stands above ``problem``: the value of an objective needs no certificate.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .data.products import adjoint, margins
 from .kernel.jit import helper, kernel
 
-if TYPE_CHECKING:
-    from .problem import Problem
+__all__ = ["dual_guess", "loss_domain", "loss_terms", "net_terms"]
 
 
 @kernel
@@ -79,73 +77,6 @@ def free_terms(x, v, net):
 
 
 @kernel
-def room_inside(v, low, high):
-    """Largest theta <= 1 with theta v inside the bounds, where those leave room around zero."""
-    theta = 1.0
-    for j in range(len(v)):
-        if v[j] > high[j]:
-            if high[j] > 0.0:
-                theta = min(theta, high[j] / v[j])
-        elif v[j] < low[j] and low[j] < 0.0:
-            theta = min(theta, low[j] / v[j])
-    return theta
-
-
-@kernel
-def scaled_inside(theta, v, low, high, out):
-    """Scale v by theta; what rounding left outside the bounds is cut off."""
-    for j in range(len(v)):
-        out[j] = min(max(theta * v[j], low[j]), high[j])
-
-
-@kernel
-def dual_between(theta, one, two, b, c, loss, net):
-    """D at (1 - theta) one + theta two; both are pairs (y, v), and v is linear in y."""
-    y_one, v_one = one
-    y_two, v_two = two
-    total = 0.0
-    for i in range(len(b)):
-        star = loss.conjugate(y_one[i] + theta * (y_two[i] - y_one[i]), b[i])
-        total += c[i] * star if c[i] > 0.0 else 0.0
-    l1, l2, _, _ = net.numbers(0)
-    if net.is_free() and l2 > 0.0:  # without branches, as in free_terms
-        squares = 0.0
-        for j in range(len(v_one)):
-            v = v_one[j] + theta * (v_two[j] - v_one[j])
-            beyond = max(v - l1, 0.0) + min(v + l1, 0.0)
-            squares += beyond * beyond
-        return -(total + 0.5 * squares / l2)
-    for j in range(len(v_one)):
-        total += net.g_conjugate(v_one[j] + theta * (v_two[j] - v_one[j]), j)
-    return -total
-
-
-@kernel
-def best_between(one, two, b, c, loss, net, sections):
-    """The theta in [0, 1] for which ``dual_between`` is largest, and that value.
-
-    D is concave: golden sections close in on it.
-    """
-    golden = 0.6180339887498949
-    low, high = 0.0, 1.0
-    inner, outer = 1.0 - golden, golden
-    at_inner = dual_between(inner, one, two, b, c, loss, net)
-    at_outer = dual_between(outer, one, two, b, c, loss, net)
-    for _ in range(sections):
-        if at_inner > at_outer:
-            high, outer, at_outer = outer, inner, at_inner
-            inner = high - golden * (high - low)
-            at_inner = dual_between(inner, one, two, b, c, loss, net)
-        else:
-            low, inner, at_inner = inner, outer, at_outer
-            outer = low + golden * (high - low)
-            at_outer = dual_between(outer, one, two, b, c, loss, net)
-    if at_inner > at_outer:
-        return inner, at_inner
-    return outer, at_outer
-
-
-@kernel
 def dual_guess(u, b, loss, y):
     """y_i = phi'(u_i), feasible by construction; where u_i overflowed, phi'(0)."""
     for i in range(len(u)):
@@ -154,39 +85,7 @@ def dual_guess(u, b, loss, y):
 
 
 @kernel
-def replace_infeasible(y, guess, b, loss):
-    """Where phi*(y_i) is infinite, clip y_i to the domain, or take guess_i; return how often."""
-    count = 0
-    for i in range(len(y)):
-        if not abs(loss.conjugate(y[i], b[i])) < math.inf:
-            low, high = loss.domain(b[i])
-            y[i] = min(max(y[i], low), high)
-            if not abs(loss.conjugate(y[i], b[i])) < math.inf:
-                y[i] = guess[i]
-            count += 1
-    return count
-
-
-@kernel
 def loss_domain(b, loss, low, high):
     """Ends of the domain of phi*, row by row."""
     for i in range(len(b)):
         low[i], high[i] = loss.domain(b[i])
-
-
-def primal_value(problem: Problem, x: np.ndarray) -> float:
-    """P(x)."""
-    u = margins(problem.A, x)
-    zero = np.zeros(problem.n)
-    loss = loss_terms(u, zero, problem.b, problem.c, problem.loss)[0]
-    value = float(loss + net_terms(x, np.zeros(problem.d), problem.net)[0])
-    return value if math.isfinite(value) else math.inf
-
-
-def dual_value(problem: Problem, y: np.ndarray) -> float:
-    """D(y)."""
-    v = -adjoint(problem.A, problem.c * y)
-    zero = np.zeros(problem.n)
-    loss = loss_terms(zero, y, problem.b, problem.c, problem.loss)[1]
-    value = float(-loss - net_terms(np.zeros(problem.d), v, problem.net)[1])
-    return value if math.isfinite(value) else -math.inf

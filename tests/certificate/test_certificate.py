@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from spd1 import L1, L2, Box, Problem, certify
-from spd1.certificate.gap import feasible_dual
+from spd1.certificate.feasible import replace_infeasible
+from spd1.certificate.points import feasible_dual
 from spd1.errors import IncompatibleError
 from spd1.kernel.jit import compiled
 from spd1.losses import Loss
-from spd1.terms import replace_infeasible
 from support import oracle
 from support.oracle import LOSSES, D, N
 

@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L2, Problem, certify
-from spd1.data.matrix import CSC, CSR, Dense, as_matrix, column_access, row_access
+from spd1.data.convert import as_matrix, column_access, row_access
+from spd1.data.matrix import CSC, CSR, Dense
 from spd1.data.products import adjoint, margins, squared_row_norms, stored_counts
 from spd1.errors import DataError
 from spd1.kernel.jit import helper

@@ -53,7 +53,7 @@ def test_corners_with_a_free_column(loss, weighted, shape, rng):
 
 
 def test_few_free_columns_are_told_apart():
-    from spd1.solvers.newton.faces.base import face_of, few_free
+    from spd1.solvers.newton.faces.choose import face_of, few_free
 
     X, b = np.eye(4), np.ones(4)
     free = Problem(X, b, "hinge", L2(np.array([1.0, 1.0, 0.0, 1.0])))

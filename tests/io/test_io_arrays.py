@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import spd1
-from spd1.data.matrix import as_matrix
+from spd1.data.convert import as_matrix
 from spd1.errors import DataError
 from spd1.io import Data, libsvm_to_npz, read_data, write_data
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spd1 import L1, L2, Box, ElasticNet, Problem
-from spd1.certificate.gap import best_multiple, dual_from_margins, feasible_dual, pair_of, zero_dual
+from spd1.certificate.points import dual_from_margins, feasible_dual, pair_of, zero_dual
+from spd1.certificate.segments import best_multiple
 from spd1.losses import Loss
 from support import oracle
 

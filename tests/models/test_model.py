@@ -69,9 +69,7 @@ def test_coefficients_in_the_units_of_the_data_give_the_solvers_margins(sparse):
     data = classes_data(sparse=sparse)
     model, _ = fit_model(data, "logistic", spd1.L2(0.01), intercept=True, standardize=True)
     problem = model.problem(data.A, data.b)
-    from spd1.data.products import margins
-
-    np.testing.assert_allclose(model.decision(data.A), margins(problem.A, model.x), atol=1e-10)
+    np.testing.assert_allclose(model.decision(data.A), problem.margins(model.x), atol=1e-10)
     assert (model.mean is None) == sparse
     dense = data.A.toarray() if sparse else data.A
     np.testing.assert_allclose(model.scale, dense.std(axis=0))

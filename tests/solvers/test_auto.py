@@ -7,45 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from spd1 import L2, Problem, certify, solve
+from spd1 import L2, Problem, solve
 from spd1.losses import LOSSES
 from support import cases, oracle
+from support.checks import REGS, check, easy
 
-REGS = ("l1", "l2", "elastic", "box", "nonnegative", "elastic_box", "arrays", "mixed")
 MORE_REGS = (*REGS, "away_from_zero", "l2_array")
 LAYOUTS = ("dense_c", "dense_f", "csr", "csc", "dense_float32")
 SHAPES = tuple(cases.SHAPES)
 REAL = [name for name, cls in LOSSES.items() if cls().label_kind == "real"]
 
 
-def easy(loss, reg):
-    """Smooth loss or strongly convex regularizer: the last digits are within reach, too."""
-    instance = LOSSES[loss]()
-    smooth = instance.gamma > 0 or instance.label_kind == "count"
-    return smooth or cases.make_reg(reg, 6).mu > 0
-
-
 def finite(loss, reg, shape):
     """exp(0.1 * 1e3) is no number to optimise with."""
     return not (loss == "poisson" and reg == "away_from_zero" and shape in ("units", "large"))
-
-
-def check(case, problem, found, best):
-    """The certificate holds for the points handed back, and P* is inside it.
-
-    ``best`` is P at the oracle's point: at least P*, and above it by the oracle's error only.
-    """
-    size = 1.0 + abs(best)
-    assert found.primal == pytest.approx(oracle.primal(case, found.x), rel=1e-9, abs=1e-13)
-    assert found.gap >= found.primal - best - 1e-12 * size
-    assert found.dual <= best + 1e-12 * size
-    assert found.primal >= best - 1e-7 * size
-    assert found.gap == pytest.approx(found.primal - found.dual, rel=1e-6, abs=1e-12 * size)
-    again = certify(found.x, problem, found.y)
-    assert again.primal == pytest.approx(found.primal, rel=1e-9, abs=1e-13)
-    assert again.dual >= found.dual - 1e-11 * size  # it may find a better one
-    assert again.dual <= best + 1e-12 * size
-    assert again.gap <= found.gap + 1e-11 * size
 
 
 def check_run(loss, reg, shape, layout, tols=(1e-6, 1e-9), method="auto"):

@@ -14,7 +14,7 @@ from spd1.losses import LOSSES
 from spd1.solvers.newton import choice, models
 from spd1.solvers.newton.linalg import gram, subspace
 from support import oracle
-from test_solve import by_definition
+from support.checks import by_definition
 
 KINDS = {
     "dense": np.asarray,
@@ -103,7 +103,7 @@ def test_conjugate_gradients_in_place_of_a_factor(key, rng, monkeypatch):
     plain = subspace._projected_cg
     monkeypatch.setattr(subspace, "_projected_cg", projected)
     monkeypatch.setattr(subspace, "LARGEST_FACTOR", 0)
-    monkeypatch.setattr(gram, "LARGEST", 0)
+    monkeypatch.setattr(gram, "LARGEST_GRAM", 0)
     monkeypatch.setattr(models, "SWEEPS", 1)
     monkeypatch.setattr(models, "MOST_SWEEPS", 1)
     found = solve(Problem(case.A, case.b, loss, reg), "newton", tol=1e-7, max_passes=3000)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from spd1 import L2, Box, ElasticNet, Problem, solve
+from spd1.control.steps import Proposal
 from spd1.errors import IncompatibleError
 from spd1.kernel.rng import index, key_of
 from spd1.solve import starting_point
@@ -35,7 +36,7 @@ def norms(A):
 def theory_worker(problem, seed, name="spd1"):
     """The method at the theorem's start, with the theorem's steps."""
     worker = method_class(name)(problem, "uniform", key_of(seed))
-    worker.steps = worker.theory_steps()
+    worker.adopt(Proposal(worker.theory_steps(), "theory"))
     worker.begin(*starting_point(problem, None, None))
     return worker
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .gap import Certificate, certify
+from .gap import Certificate
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate"]

@@ -1,4 +1,7 @@
-"""Making a dual point feasible for the regularizer: scaling it, or moving it where it has room."""
+"""Making a dual point feasible: inside the domain of phi*, and for the regularizer.
+
+A dual point is scaled, or moved where it has room.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..kernel.jit import kernel
+from ..terms import loss_domain
+
 if TYPE_CHECKING:
     from ..problem import Problem
+
+__all__ = ["made_feasible", "replace_infeasible", "room_inside"]
 
 MEND_ROUNDS = 20
 MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy
@@ -37,10 +45,8 @@ def mend(
     Rows move in proportion to the room they have inside the domain of phi*, so that rows at its
     ends stay there. If this does not succeed, y = 0 is the last resort: feasible, but weak.
     """
-    from ..terms import loss_domain
-
     if problem.n * len(free) <= MEND_LIMIT:
-        columns = _columns(problem, free)
+        columns = problem.grid.dense_columns(free)
         ends = np.empty(problem.n), np.empty(problem.n)
         loss_domain(problem.b, problem.loss, *ends)
         mended, touched = y, np.zeros(len(free), dtype=bool)
@@ -67,11 +73,56 @@ def mend(
     return np.zeros(problem.n)
 
 
-def _columns(problem: Problem, free: np.ndarray) -> np.ndarray:
-    """Copy the unpenalised columns."""
-    from ..data.matrix import Dense, as_scipy
+@kernel
+def replace_infeasible(y, guess, b, loss):
+    """Where phi*(y_i) is infinite, clip y_i to the domain, or take guess_i; return how often."""
+    count = 0
+    for i in range(len(y)):
+        if not abs(loss.conjugate(y[i], b[i])) < math.inf:
+            low, high = loss.domain(b[i])
+            y[i] = min(max(y[i], low), high)
+            if not abs(loss.conjugate(y[i], b[i])) < math.inf:
+                y[i] = guess[i]
+            count += 1
+    return count
 
-    A = problem.A
-    if isinstance(A, Dense):
-        return np.asarray(A.values[:, free], dtype=float)
-    return np.asarray(as_scipy(A)[:, free].toarray(), dtype=float)
+
+@kernel
+def room_inside(v, low, high):
+    """Largest theta <= 1 with theta v inside the bounds, where those leave room around zero."""
+    theta = 1.0
+    for j in range(len(v)):
+        if v[j] > high[j]:
+            if high[j] > 0.0:
+                theta = min(theta, high[j] / v[j])
+        elif v[j] < low[j] and low[j] < 0.0:
+            theta = min(theta, low[j] / v[j])
+    return theta
+
+
+@kernel
+def scaled_inside(theta, v, low, high, out):
+    """Scale v by theta; what rounding left outside the bounds is cut off."""
+    for j in range(len(v)):
+        out[j] = min(max(theta * v[j], low[j]), high[j])
+
+
+@np.errstate(all="ignore")
+def made_feasible(problem: Problem, y: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mend and scale y, with v = -A'(c y), until v is inside its bounds.
+
+    y must be inside the domain of phi*. Columns with l2 > 0 or a bounded box ask nothing. Columns
+    with l1 > 0 alone need |v_j| <= l1_j: y is scaled down. Columns with no penalty at all need
+    v_j = 0 (on their unbounded sides): y is moved where it has room to move.
+    """
+    low, high = problem.dual_bounds
+    if low is None or high is None:
+        return y, v
+    free = problem.free_columns
+    if len(free) and not balanced(problem, y, v, low, high, free).all():
+        y = mend(problem, y, low, high, free)
+        v = -problem.adjoint(problem.c * y)
+    theta = room_inside(v, low, high)
+    inside = np.empty(problem.d)
+    scaled_inside(theta, v, low, high, inside)
+    return y * theta if theta < 1.0 else y, inside

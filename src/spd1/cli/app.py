@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..version import __version__
 from .compare import compare
 from .datasets import datasets_app
 from .exits import CODES
@@ -29,8 +30,6 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from .. import __version__
-
         typer.echo(f"spd1 {__version__}")
         raise typer.Exit
 

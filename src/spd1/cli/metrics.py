@@ -19,7 +19,7 @@ def metrics(model: Model, A: Any, b: np.ndarray) -> dict[str, float]:
             "accuracy": float(np.mean((margins > 0) == (truth > 0))),
             "auc": area_under_curve(margins, truth > 0),
         }
-        if type(model.loss).__name__ == "Logistic":
+        if model.loss.probabilities:
             found["log_loss"] = float(np.mean(np.logaddexp(0.0, -truth * margins)))
         return found
     guess = model.predict(A)

@@ -1,27 +1,40 @@
-"""Step sizes: fixed (by hand or by theorem), or found by watching the gap."""
+"""Step sizes: fixed (by hand or by theorem), or found by watching the gap.
+
+A rule proposes; the loop disposes. No rule touches a method.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ParameterError
+from .tuning import (
+    DIVERGED,
+    FAR_WORSE,
+    FORGIVE,
+    LAG,
+    MOST_TILT,
+    PATIENCE,
+    STALLED,
+    WORSE,
+)
 
 if TYPE_CHECKING:
     from ..solvers.base import Method
 
 __all__ = [
     "AutoSteps",
-    "Control",
     "FadingSteps",
     "FixedSteps",
     "NoSteps",
+    "Proposal",
     "Seen",
-    "make_steps",
+    "StepRule",
+    "make_rule",
 ]
 
 
@@ -40,60 +53,74 @@ class Seen(NamedTuple):
     rel_gap: float = math.inf
 
 
-FADING_METHODS = ("spd1", "psgd")  # without variance reduction, steps by hand may fade
-WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
-FORGIVE = 1.2  # after going back, a best gap that was luck is slowly forgotten
-STALLED = 1e-3  # epochs that shrink the gap by less than this, ...
-PATIENCE = 4  # ... so many of them in a row without failing, have steps that are too small
-DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
-FAR_WORSE = 10.0  # the same for spd1 and rows, whose first epochs may be wild
-MOST_TILT = 1000.0  # noise must not drive the balance away
-LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
+class Proposal(NamedTuple):
+    """What a rule would have the loop do before the next epoch.
+
+    Attributes
+    ----------
+    steps : dict
+        Step sizes by name.
+    source : str
+        Where they come from: "auto", "theory" or "hand". Methods may have a schedule for each.
+    back_to : Seen, optional
+        The point to go on from, if not where the method stands.
+    restart_average : bool
+        Whether averages had better start anew.
+    passes_ahead : int, optional
+        Passes until the next look at the certificate; None: as many as before.
+    tied : bool, optional
+        Whether the second variable stays tied to the first; None: as it is.
+    slow : bool
+        Whether the method had better give way to its fall-back.
+    diverged : bool
+        Whether the run is over: fixed steps blew up.
+    """
+
+    steps: dict[str, float]
+    source: str = "auto"
+    back_to: Seen | None = None
+    restart_average: bool = False
+    passes_ahead: int | None = None
+    tied: bool | None = None
+    slow: bool = False
+    diverged: bool = False
 
 
-class Control(ABC):
-    """What the outer loop asks of a step-size rule."""
+class StepRule(ABC):
+    """What the outer loop asks of a step-size rule; ``method`` is only read."""
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    @abstractmethod
+    def first(self) -> Proposal:
+        """Steps of the first epoch."""
 
     def start(self, seen: Seen) -> None:
         """Take note of the point that the run starts from."""
 
     @abstractmethod
-    def after_epoch(self, seen: Seen) -> bool:
-        """Set the steps of the next epoch; False means that the run has diverged."""
+    def after_epoch(self, seen: Seen) -> Proposal:
+        """Steps of the next epoch."""
 
 
-def make_steps(method: Method, steps: Any) -> Control:
+def make_rule(method: Method, steps: Any) -> StepRule:
     """Read the ``steps`` argument of ``solve``."""
     if isinstance(steps, str):
         if steps == "auto":
-            return _automatic(method)
+            return method.rule(method)
         if steps == "theory":
-            return FixedSteps(method, method.theory_steps())
+            return FixedSteps(method, method.theory_steps(), "theory")
         raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory' or a dict")
     if not isinstance(steps, dict):
         raise ParameterError(
             f"steps must be 'auto', 'theory' or a dict, not {type(steps).__name__}"
         )
-    return FixedSteps(method, _by_hand(method, steps))
-
-
-def _automatic(method: Method) -> Control:
-    """The rule that suits a method."""
-    from .balance import BalancedSteps, ColumnSteps, TileSteps
-
-    if not method.step_names:
-        return NoSteps()
-    rules: dict[str, Callable[[Method], Control]] = {
-        "spd1": FadingSteps,
-        "rows": BalancedSteps,
-        "columns": ColumnSteps,
-        "tiles": TileSteps,
-    }
-    return rules.get(method.control or method.name, AutoSteps)(method)
+    return FixedSteps(method, _by_hand(method, steps), "hand")
 
 
 def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
-    allowed = method.step_names + (("decay",) if method.name in FADING_METHODS else ())
+    allowed = method.step_names + (("decay",) if method.fades else ())
     if steps and not allowed:
         raise ParameterError(
             f"{method.name} has no step sizes to set: use steps='auto', or name a method that has, "
@@ -113,36 +140,58 @@ def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in steps.items()}
 
 
-class NoSteps(Control):
+class NoSteps(StepRule):
     """For methods that have no step sizes: nothing to set, and nothing can diverge."""
 
-    def after_epoch(self, seen: Seen) -> bool:
+    def first(self) -> Proposal:
+        """Nothing."""
+        return Proposal({})
+
+    def after_epoch(self, seen: Seen) -> Proposal:
         """Go on."""
         del seen
-        return True
+        return Proposal({})
 
 
-class FixedSteps(Control):
+class FixedSteps(StepRule):
     """Steps set by hand or by a theorem. ``decay`` divides them by 1 + decay * epoch."""
 
-    def __init__(self, method: Method, steps: dict[str, float]) -> None:
-        self.method = method
-        self.decay = steps.pop("decay", 0.0)
-        self.steps = steps
+    def __init__(self, method: Any, steps: dict[str, float], source: str) -> None:
+        super().__init__(method)
+        self.steps = {name: value for name, value in steps.items() if name != "decay"}
+        self.decay, self.source = steps.get("decay", 0.0), source
         self.epochs = 0
         self.smallest = math.inf
-        method.steps = dict(steps)
 
-    def after_epoch(self, seen: Seen) -> bool:
+    def first(self) -> Proposal:
+        """The steps as they were given."""
+        return Proposal(dict(self.steps), self.source)
+
+    def after_epoch(self, seen: Seen) -> Proposal:
         """Let the steps fade; a gap out of all proportion to the first one has diverged."""
         self.epochs += 1
         self.smallest = min(self.smallest, max(seen.gap, 1.0))
         fade = 1.0 + self.decay * self.epochs
-        self.method.steps = {name: value / fade for name, value in self.steps.items()}
-        return seen.gap < DIVERGED * self.smallest
+        steps = {name: value / fade for name, value in self.steps.items()}
+        return Proposal(steps, self.source, diverged=not seen.gap < DIVERGED * self.smallest)
 
 
-class AutoSteps(Control):
+class Anchored(StepRule):
+    """What automatic rules share: they remember the best pair seen, to go back to."""
+
+    def __init__(self, method: Any) -> None:
+        super().__init__(method)
+        self.best = math.inf
+        self.anchor: Seen | None = None
+
+    def note(self, seen: Seen) -> Seen:
+        """Keep the best point; returns it."""
+        if seen.gap < self.best or self.anchor is None:
+            self.best, self.anchor = seen.gap, seen
+        return self.anchor
+
+
+class AutoSteps(Anchored):
     """Steps for the variance-reduced methods: a search over powers of two while they work.
 
     Every epoch is judged by how much it shrinks the certified gap. Larger and smaller steps are
@@ -154,8 +203,8 @@ class AutoSteps(Control):
     has caught up with x, its column terms when x has caught up with y.
     """
 
-    def __init__(self, method: Method) -> None:
-        self.method = method
+    def __init__(self, method: Any) -> None:
+        super().__init__(method)
         self.base = method.default_steps()
         self.home = 0  # steps in force are base * 2**home
         self.trial: int | None = None
@@ -165,25 +214,24 @@ class AutoSteps(Control):
         self.stalls = 0  # epochs in a row that changed nothing
         self.epochs = 0
         self.previous = math.inf
-        self.best = math.inf
-        self.anchor: Seen | None = None
-        self._apply()
 
-    def after_epoch(self, seen: Seen) -> bool:
+    def first(self) -> Proposal:
+        """The method's own."""
+        return Proposal(self._steps())
+
+    def after_epoch(self, seen: Seen) -> Proposal:
         """Judge the epoch, choose the steps of the next one, go back if it failed."""
         self.epochs += 1
-        gap = seen.gap
-        if gap < self.best or self.anchor is None:
-            self.best, self.anchor = gap, seen
+        gap, anchor, back_to = seen.gap, self.note(seen), None
         if gap <= WORSE * self.best:
             known = gap > 0.0 and 0.0 < self.previous < math.inf
             self._judge(math.log(self.previous / gap) if known else 0.0)
             self.previous = gap
         else:
             self._retreat(gap)
+            back_to = anchor
         self._balance(seen.lag)
-        self._apply()
-        return True
+        return Proposal(self._steps(), back_to=back_to)
 
     def _judge(self, rate: float) -> None:
         """Keep a trial that beat home; then decide whether the next epoch tries a neighbour."""
@@ -207,8 +255,6 @@ class AutoSteps(Control):
         self.previous = self.best
         if gap < math.inf:
             self.best *= FORGIVE
-        if self.anchor is not None:
-            self.method.begin(self.anchor.x, self.anchor.y)
 
     def _balance(self, lag: float) -> None:
         """Tilt the steps towards the variable that lags; ``lag`` is row terms over column terms."""
@@ -216,16 +262,16 @@ class AutoSteps(Control):
             wanted = self.tilt * min(max(lag**0.25, 0.25), 4.0)
             self.tilt = min(max(wanted, 1.0 / MOST_TILT), MOST_TILT)
 
-    def _apply(self) -> None:
+    def _steps(self) -> dict[str, float]:
         power = self.home if self.trial is None else self.trial
         steps = {name: value * 2.0**power for name, value in self.base.items()}
         if len(steps) == 2:
             steps["eta"] /= self.tilt
             steps["tau"] *= self.tilt
-        self.method.steps = steps
+        return steps
 
 
-class FadingSteps(Control):
+class FadingSteps(Anchored):
     """Steps of spd1: Theorem 1's 1/sqrt(t) with estimates for its constants.
 
     The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy
@@ -233,21 +279,21 @@ class FadingSteps(Control):
     back to its best point with half the steps.
     """
 
-    def __init__(self, method: Method) -> None:
-        self.method = method
-        self.method.steps = method.default_steps()
+    def __init__(self, method: Any) -> None:
+        super().__init__(method)
+        self.steps = method.default_steps()
         self.epochs = 0
-        self.best = math.inf
-        self.anchor: Seen | None = None
 
-    def after_epoch(self, seen: Seen) -> bool:
+    def first(self) -> Proposal:
+        """The method's own."""
+        return Proposal(dict(self.steps))
+
+    def after_epoch(self, seen: Seen) -> Proposal:
         """Go back if the gap exploded; forget the older half of the average now and then."""
         self.epochs += 1
-        if seen.gap < self.best or self.anchor is None:
-            self.best, self.anchor = seen.gap, seen
+        anchor = self.note(seen)
         if not seen.gap <= FAR_WORSE * self.best:
-            self.method.steps = {name: 0.5 * value for name, value in self.method.steps.items()}
-            self.method.begin(self.anchor.x, self.anchor.y)
-        elif self.epochs & (self.epochs - 1) == 0:
-            self.method.restart_average()
-        return True
+            self.steps = {name: 0.5 * value for name, value in self.steps.items()}
+            return Proposal(dict(self.steps), back_to=anchor)
+        doubled = self.epochs & (self.epochs - 1) == 0
+        return Proposal(dict(self.steps), restart_average=doubled)

@@ -126,6 +126,12 @@ class Grid:
         """Memory that the tiles take."""
         return sum(int(tile.nbytes) for row in self.tiles for tile in row)
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an entry."""
+        one = self.tiles[0][0]
+        return int((one.values if isinstance(one, Dense) else one.data).itemsize)
+
     def parts(self) -> Iterator[tuple[Any, slice, slice]]:
         """Every tile with its rows and columns, in the order in which sums are made."""
         for p, row in enumerate(self.tiles):
@@ -258,12 +264,12 @@ class Grid:
     @property
     def row_squares(self) -> np.ndarray:
         """|a_i|^2."""
-        return self._fact("row_squares", lambda: self._squares(by_rows=True))
+        return np.asarray(self._fact("row_squares", lambda: self._squares(by_rows=True)))
 
     @property
     def column_squares(self) -> np.ndarray:
         """|a'_j|^2."""
-        return self._fact("column_squares", lambda: self._squares(by_rows=False))
+        return np.asarray(self._fact("column_squares", lambda: self._squares(by_rows=False)))
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Sum over rows of w_i a_ij^2, for every column."""
@@ -281,12 +287,12 @@ class Grid:
         one = self.tiles[0][0]
         if self.shape == (1, 1) and isinstance(one, CSR):
             return products.line_lengths(one)
-        return self._counts()[0]
+        return np.asarray(self._counts()[0])
 
     @property
     def column_counts(self) -> np.ndarray:
         """Stored entries of each column."""
-        return self._counts()[1]
+        return np.asarray(self._counts()[1])
 
     def column_counts_where(self, rows: np.ndarray) -> np.ndarray:
         """Stored entries of each column in the rows for which ``rows`` is true."""
@@ -311,7 +317,7 @@ class Grid:
             out[rows if by_rows else columns] += products.squared_row_norms(seen)
         return out
 
-    def _counts(self) -> tuple[np.ndarray, np.ndarray]:
+    def _counts(self) -> Any:
         return self._fact("counts", self._count)
 
     def _count(self) -> tuple[np.ndarray, np.ndarray]:

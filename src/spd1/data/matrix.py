@@ -90,6 +90,10 @@ class Dense(NamedTuple):
 class CompressedLines:
     """What CSR and CSC share. Index arrays are unsigned views: no wrap-around tests in kernels."""
 
+    data: Any
+    indices: Any
+    indptr: Any
+
     def find(self, line, position):
         """Value at a position of a line, by bisection; zero if it is not stored."""
         low = np.int64(self.indptr[line])
@@ -121,11 +125,11 @@ class CompressedLines:
         return False
 
     @property
-    def stored(self: Any) -> int:
+    def stored(self) -> int:
         return int(self.data.size)
 
     @property
-    def nbytes(self: Any) -> int:
+    def nbytes(self) -> int:
         return int(self.data.nbytes + self.indices.nbytes + self.indptr.nbytes)
 
 

@@ -7,7 +7,7 @@ certified is that problem. Three ways lead to its solution:
 - smooth losses with l2 > 0: first with a faint penalty on the intercept, then certified, and if
   need be solved, without;
 - everything else: the column of ones, stored. For losses with corners and l2 > 0 the engine has a
-  face of its own for a column without penalty (``solvers/free_face.py``).
+  face of its own for a column without penalty (``solvers/newton/faces/free.py``).
 """
 
 from __future__ import annotations
@@ -19,27 +19,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..certificate.gap import certificate_of, pair_of
-from ..data.matrix import Dense as DenseMatrix
-from ..data.matrix import as_matrix, as_scipy
-from ..data.products import adjoint, margins
+from ..certificate.gap import certificate_of
+from ..certificate.points import pair_of
+from ..data.convert import as_matrix, as_scipy
 from ..losses import as_loss
 from ..problem import Problem, check_point
 from ..regularizers import ElasticNet
-from ..result import Result
+from ..result import Result, continued
 from ..solve import solve
+from ..solvers.auto import pick
+from ..solvers.newton.tuning import FEW_ROWS, WIDE
+from .tuning import EVEN, FAINT, FAR, FAR_SHARE, LEAN, LEANING, SAMPLED_ROWS, SHARE
 
 __all__ = ["Design", "with_free_intercept"]
 
-
-LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
-LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
-SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
-FAR_SHARE = 0.3  # the same where the intercept will be large: ...
-EVEN = 0.1  # ... one class has so much more weight than the other, ...
-FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
-FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
-SAMPLED = 64  # rows that tell it
 GAPS = ("primal", "dual", "gap", "rel_gap")
 
 
@@ -115,8 +108,7 @@ class Design:
         if not self.fit_intercept or options.get("method", "auto") != "auto":
             return solve(self.problem(b, loss, reg, weight), **options)
         options = {**options, **self.exact_start(b, loss, reg)}
-        kind = loss if isinstance(loss, str) else type(loss).__name__
-        if kind in ("squared", "Squared") and self.centrable:
+        if as_loss(loss).quadratic and self.centrable:
             return self.solve_centred(b, reg, weight, options)
         if self.may_lean(loss, reg, options):
             return self.solve_leaning(b, loss, reg, weight, options)
@@ -125,7 +117,7 @@ class Design:
     def may_lean(self, loss: Any, reg: ElasticNet, options: dict[str, Any]) -> bool:
         """Whether a faint penalty on the intercept may help, and would not show in the gap."""
         loss = as_loss(loss)
-        known = getattr(loss, "label_kind", "real") in ("sign", "real")
+        known = loss.label_kind in ("sign", "real")
         return reg.mu > 0.0 and loss.gamma > 0 and known and options.get("tol", 1e-6) >= FAINT
 
     def solve_leaning(
@@ -138,10 +130,9 @@ class Design:
         optimum hardly moves, and in most cases its certificate without the penalty is good enough.
         What it costs grows with the square of the intercept: see ``guess``.
         """
-        from ..solvers.auto import pick
-        from ..solvers.newton.few_rows import LARGEST as FEW_ROWS
-
-        few = self.n <= FEW_ROWS and 2 * self.n <= self.d  # left to Newton's method, not to sweeps
+        few = (
+            self.n <= FEW_ROWS and WIDE * self.n <= self.d
+        )  # left to Newton's method, not to sweeps
         b = np.asarray(b, dtype=float)
         level, share = self.guess(b, loss, weight)
         unit = typical_length(self.X, 1.0 if few else share)
@@ -171,7 +162,7 @@ class Design:
     def exact_start(self, b: Any, loss: Any, reg: ElasticNet) -> dict[str, Any]:
         """Constant targets: the intercept alone may fit them without a rounding error."""
         b = np.asarray(b, dtype=float)
-        if getattr(as_loss(loss), "label_kind", "real") != "real" or np.any(b != b[0]):
+        if as_loss(loss).label_kind != "real" or np.any(b != b[0]):
             return {}
         return {"x0": np.append(reg.minimiser(self.d), b[0]), "y0": None}
 
@@ -181,15 +172,19 @@ class Design:
         return not sp.issparse(self.X) and np.asarray(self.X).dtype == np.float64
 
     def centred(self, weight: Any) -> tuple[np.ndarray, np.ndarray]:
-        """X minus its weighted means, and the means; kept for the next problem of the fit."""
-        key = None if weight is None else id(weight)
+        """X minus its weighted means, and the means; kept for the next problem of the fit.
+
+        The weights are kept with them, a copy: another array may hold other weights, and so may the
+        same one later.
+        """
         kept = getattr(self, "_centred", None)
-        if kept is None or kept[0] != key:
+        if kept is None or not _same(kept[0], weight):
             X = np.asarray(self.X)
             mean = np.average(X, axis=0, weights=weight)
             flat = X.max(axis=0) == X.min(axis=0)
             mean[flat] = X[0, flat]  # else rounding would leave something of a constant column
-            self._centred = kept = (key, X - mean, mean)
+            held = None if weight is None else np.array(weight, dtype=float)
+            self._centred = kept = (held, X - mean, mean)
         return kept[1], kept[2]
 
     def solve_centred(
@@ -207,23 +202,30 @@ class Design:
         return Result(**{**_fields(result), "x": x})
 
 
+def _same(kept: Any, weight: Any) -> bool:
+    if kept is None or weight is None:
+        return kept is None and weight is None
+    return np.array_equal(kept, weight)
+
+
 def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     """The result of the penalised problem as one of the whole: certified, or solved on."""
     tol = options.get("tol", 1e-6)
-    v = -adjoint(whole.A, whole.c * lean.y)
-    proof = certificate_of(pair_of(whole, lean.x, margins(whole.A, lean.x), lean.y, v))
+    v = -whole.adjoint(whole.c * lean.y)
+    proof = certificate_of(pair_of(whole, lean.x, whole.margins(lean.x), lean.y, v))
+    last = lean.trace.rows[-1]
+    # The certificate of the whole has read the data twice more.
+    row = last._replace(passes=lean.passes + 2.0, **{k: getattr(proof, k) for k in GAPS})
+    lean.trace.rows.append(row)
     if proof.rel_gap > tol and lean.converged:
         options = {**options, "x0": lean.x, "y0": proof.y if np.any(proof.y) else lean.y}
+        options["max_passes"] = max(options.get("max_passes", 1000) - row.passes, 1e-3)
         if options.get("max_seconds") is not None:
             options["max_seconds"] = max(options["max_seconds"] - lean.seconds, 1e-3)
-        rest = solve(whole, **options)
-        rest.trace.rows[:0] = lean.trace.rows
-        return rest
+        return continued(lean.trace, row, solve(whole, **options))
     status = "converged" if proof.rel_gap <= tol else lean.status
-    last = lean.trace.rows[-1]
-    lean.trace.rows.append(last._replace(**{k: getattr(proof, k) for k in GAPS}))
     values = {k: getattr(proof, k) for k in (*GAPS, "y")}
-    return Result(**{**_fields(lean), **values, "status": status})
+    return Result(**{**_fields(lean), **values, "status": status, "passes": row.passes})
 
 
 def typical_length(X: Any, share: float) -> float:
@@ -231,7 +233,7 @@ def typical_length(X: Any, share: float) -> float:
     if sp.issparse(X):
         square = float(np.vdot(X.data, X.data)) / X.shape[0]
     else:
-        rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED)], dtype=float)
+        rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED_ROWS)], dtype=float)
         square = float(np.vdot(rows, rows)) / len(rows)
     size = share * math.sqrt(square)
     return 2.0 ** round(math.log2(size)) if 1e-30 < size < 1e30 else 1.0
@@ -241,7 +243,7 @@ def joined(X: Any, unit: float) -> Any:
     """X with a further column of a constant, in its own type, order and format."""
     n, d = X.shape
     A: Any = as_matrix(X)
-    if isinstance(A, DenseMatrix):
+    if A.is_dense():
         shape = (n, d + 1)
         values = np.empty(shape if A.row_major else shape[::-1], dtype=A.values.dtype)
         values = values if A.row_major else values.T  # in the order of the data

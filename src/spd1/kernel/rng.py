@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import helper
+from .jit import helper, kernel
 
 WEYL = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -38,6 +38,22 @@ def index(key, counter, size):
     """
     unit = np.float64(np.int64(bits(key, counter) >> S11)) * TO_UNIT
     return np.uint64(np.int64(unit * size))
+
+
+@kernel
+def shuffle_blocks(order, key, counter, block):
+    """Fill ``order`` with 0 .. n-1, blocks of consecutive rows in random order."""
+    n = len(order)
+    count = (n + block - 1) // block
+    blocks = np.arange(count)
+    for k in range(count - 1, 0, -1):
+        other = index(key, counter + k, k + 1)
+        blocks[k], blocks[other] = blocks[other], blocks[k]
+    at = 0
+    for k in range(count):
+        for i in range(blocks[k] * block, min(n, (blocks[k] + 1) * block)):
+            order[at] = i
+            at += 1
 
 
 @lru_cache(maxsize=64)

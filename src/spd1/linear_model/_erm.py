@@ -18,13 +18,13 @@ __all__ = ["ERMClassifier", "ERMRegressor"]
 
 
 def _logistic(estimator: Any) -> bool:
-    if type(as_loss(estimator.loss)).__name__ == "Logistic":
+    if as_loss(estimator.loss).probabilities:
         return True
     raise AttributeError("only the logistic loss has probabilities")
 
 
 def _kind(loss: Any) -> str:
-    return getattr(as_loss(loss), "label_kind", "real")
+    return str(as_loss(loss).label_kind)
 
 
 class ERMClassifier(CertifiedClassifier):

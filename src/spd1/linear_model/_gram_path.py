@@ -12,10 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..certificate.gap import Certificate, certificate_of
-from ..data.matrix import Dense
+from ..certificate.segments import shrunk_pair
 from ..problem import Problem
-from ..solvers.newton.faces.base import shrunk_pair
-from ..solvers.newton.few_rows import column_gram
+from ..solvers.newton.faces.primal import column_gram
 from ..solvers.newton.linalg.gram import minimise_on_gram
 from ._regressors import net_of
 
@@ -48,14 +47,13 @@ class GramPath:
         """Whether the Gram matrix is small beside the data, and dense data as quick to read."""
         p = problem
         tall = TALL * p.d <= p.n and p.d <= MOST_COLUMNS
-        return tall and type(p.loss).__name__ == "Squared" and isinstance(p.A, Dense)
+        return tall and p.loss.quadratic and p.grid.dense
 
     def __init__(self, problem: Problem, ratio: float, positive: bool, tol: float) -> None:
         p = problem
         self.problem, self.ratio, self.positive, self.tol = p, ratio, positive, tol
         self.G = column_gram(p)
-        assert isinstance(p.A, Dense)
-        self.values = np.asarray(p.A.values, dtype=float)
+        self.values = np.asarray(p.grid.dense_rows(), dtype=float)
         self.h = np.asarray(self.values.T @ (p.c * p.b), dtype=float)
         self.square = float(p.c @ (p.b * p.b))
         self.table = np.zeros((p.d, 5))

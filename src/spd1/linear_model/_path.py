@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_X_y
 
-from ..certificate.gap import Certificate, dual_of, pair_certificate, primal_of
-from ..data.products import adjoint
+from ..certificate.gap import Certificate, certificate_of
+from ..certificate.points import dual_from_margins, dual_of, paired, primal_of
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..losses import as_loss
@@ -184,7 +184,7 @@ class Walk:
         self.ratio, self.positive, self.loss, self.tol = ratio, positive, loss, tol
         design = Design(X, fit_intercept, weight)
         self.centre: tuple[np.ndarray, float] | None = None
-        if fit_intercept and type(loss).__name__ == "Squared" and design.centrable:
+        if fit_intercept and loss.quadratic and design.centrable:
             X, mean = design.centred(weight)
             level = float(np.average(y, weights=weight))
             y, self.centre = y - level, (mean, level)
@@ -216,10 +216,8 @@ class Walk:
             result = solve(alone, tol=1e-9, max_passes=1e6)
             self.x[-1], self.y = result.x[0], result.y
         else:
-            from ..certificate.gap import dual_from_margins
-
             self.y = dual_from_margins(p, np.zeros(p.n))
-        self.v = -adjoint(p.A, p.c * self.y)
+        self.v = -p.adjoint(p.c * self.y)
 
     def whole(self, alpha: float) -> Problem:
         """The problem at alpha; everything that does not depend on it is shared."""
@@ -273,7 +271,7 @@ class Walk:
             watch = Watch(LOOKS, self.tol)
             result = solve(whole, tol=self.tol, x0=self.x, callback=watch, max_passes=1e12)
             self.x, self.y, proof = result.x, result.y, result.certificate
-            self.v = -adjoint(whole.A, whole.c * self.y)
+            self.v = -whole.adjoint(whole.c * self.y)
         self.last = alpha
         return self.x.copy(), proof, looks, int(np.sum(~keep))
 
@@ -297,9 +295,9 @@ class Walk:
             self.x[d:] = result.x[len(columns) :]
             self.y = result.y
         margins = np.asarray(data @ self.x[:d][columns]).ravel() + float(self.x[d:].sum())
-        self.v = -adjoint(whole.A, whole.c * self.y)
+        self.v = -whole.adjoint(whole.c * self.y)
         dual = dual_of(whole, self.y, self.v)
-        proof = pair_certificate(whole, primal_of(whole, self.x, margins), dual)
+        proof = certificate_of(paired(whole, primal_of(whole, self.x, margins), dual))
         force = self.v[:d] if self.positive else np.abs(self.v[:d])
         return proof, ~keep & (force > alpha * self.ratio)
 

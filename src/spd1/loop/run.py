@@ -4,68 +4,74 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..certificate.gap import (
-    Certificate,
+from ..certificate.feasible import replace_infeasible
+from ..certificate.gap import Certificate, certificate_of, refuse_without_bound, relative
+from ..certificate.points import (
     DualPoint,
     Pair,
     PrimalPoint,
-    better,
-    certificate_of,
     dual_from_margins,
     feasible_dual,
-    lag_of,
-    pair_certificate,
     pair_of,
+    paired,
     primal_point,
-    refuse_without_bound,
-    relative,
     zero_dual,
 )
-from ..control.steps import Seen, make_steps
+from ..certificate.segments import better
+from ..control.steps import Proposal, Seen, StepRule, make_rule
+from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
-from ..kernel.jit import clock
 from ..problem import Problem
 from ..result import Progress, Result, Trace
-from ..solvers import method_class
+from ..solvers.base import Method
 from .progress import ProgressLine
-
-if TYPE_CHECKING:
-    from ..control.steps import Control
-    from ..solvers.base import Method
 
 __all__ = ["Run"]
 
 HARMLESS = 0.01  # rounding that may have moved the gap by less than this part of it needs no proof
-SLOW_LOOKS = 8  # looks at rows without much progress before auto changes to Newton's method
 
 Callback = Callable[[Progress], Any]
 Iterates = list[tuple[np.ndarray, np.ndarray | None]]
 
 
 class Run:
-    """State of one call of ``solve``."""
+    """One call of ``solve``: the method works, rules propose, and here it is decided.
+
+    Parameters
+    ----------
+    problem : Problem
+        What it reads is told to the ledger.
+    method : Method
+    rule : StepRule
+    tol : float
+    ledger : Ledger
+        What has been read, how long it took, and the limits.
+    label : str
+        What the result calls the method.
+    may_switch : bool
+        Whether the method's fall-back may take over.
+    """
 
     def __init__(
         self,
         problem: Problem,
         method: Method,
-        control: Control,
+        rule: StepRule,
         tol: float,
-        max_passes: float,
-        max_seconds: float | None,
+        ledger: Ledger,
+        label: str = "",
+        may_switch: bool = False,
     ) -> None:
-        self.problem, self.method, self.control = problem, method, control
-        self.tol, self.max_passes = tol, max_passes
-        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.problem, self.method, self.rule = problem, method, rule
+        self.tol, self.ledger = tol, ledger
         self.trace = Trace()
-        self.label = method.name
-        self.may_switch = False
+        self.label = label or method.name
+        self.may_switch = may_switch
         self.unverified = ""  # what the best pair takes from sums that were kept up to date
-        self.seconds = 0.0
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
 
@@ -77,9 +83,10 @@ class Run:
         callback: Callback | None,
         verbose: bool,
     ) -> Result:
-        self.started = clock()
+        """Run from a point until there is a reason to stop."""
+        self.method.adopt(self.rule.first())
         self.method.begin(x, y, v)
-        self.control.start(self.evaluate([(x, y)]))
+        self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         status = ""
@@ -101,9 +108,9 @@ class Run:
             return "converged"
         if callback is not None and callback(self.trace.rows[-1]):
             return "interrupted"
-        if self.passes() >= self.max_passes:
+        if self.ledger.out_of_passes:
             return "max_passes"
-        if clock() - self.started >= self.max_seconds:
+        if self.ledger.out_of_time:
             return "max_seconds"
         return ""
 
@@ -127,53 +134,55 @@ class Run:
         kept, self.unverified = self.unverified, ""
         if not kept or self.best is None:
             return
-        from ..data.products import adjoint, margins
-
         p, (x, u, _), (y, v, _) = self.problem, *self.best
-        self.method.entries_read += p.A.stored
         if kept == "margins":
-            u = margins(p.A, x)
+            u = p.margins(x)
         else:
-            v = -adjoint(p.A, p.c * y)
+            v = -p.adjoint(p.c * y)
         pair = pair_of(p, x, u, y, v)
         self.keep(pair.point, pair.dual)
         self._certificate = certificate_of(pair)
 
     def advance(self) -> str:
         """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
-        deadline = self.started + self.max_seconds
-        start = clock()
-        for _ in self.method.epoch():
-            if clock() >= deadline or self.passes() >= self.max_passes:
-                break  # an epoch may be long: Theorem 3 asks for millions of inner steps
-        self.seconds += clock() - start
-        seen = self.evaluate(self.method.iterates())
-        alive = self.control.after_epoch(seen)
-        if self.may_switch and getattr(self.control, "slow", 0) >= SLOW_LOOKS:
+        with self.ledger.working():
+            for _ in self.method.epoch():
+                if self.ledger.spent:
+                    break  # an epoch may be long: Theorem 3 asks for millions of inner steps
+        proposal = self.rule.after_epoch(self.evaluate())
+        self.dispose(proposal)
+        return "diverged" if proposal.diverged else ""
+
+    def dispose(self, proposal: Proposal) -> None:
+        """Do what the rule proposes, or go on with the method's fall-back."""
+        if proposal.back_to is not None:
+            self.method.begin(proposal.back_to.x, proposal.back_to.y)
+        if proposal.restart_average:
+            self.method.restart_average()
+        self.method.adopt(proposal)
+        if proposal.slow and self.may_switch:
             self.switch()
-        return "" if alive else "diverged"
 
     def switch(self) -> None:
-        """Go on with Newton's method from the best point, if it takes the problem."""
+        """Go on with the method's fall-back from the best point, if that takes the problem."""
         self.may_switch = False
-        kind = method_class("newton")
+        before, kind = self.method, self.method.fallback
+        if kind is None:
+            return
         try:
             kind.refuse(self.problem)
         except IncompatibleError:
             return
-        self.confirm()  # newton keeps other sums, and would not look at these again
+        self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None
-        before, self.method = self.method, kind(self.problem, "auto", self.method.key)
-        self.method.tol, self.method.entries_read = self.tol, before.entries_read
-        self.method.paper_passes = before.paper_passes
+        self.method = kind(self.problem, "auto", before.key, self.ledger)
+        self.method.tol = self.tol
         self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
-        self.control = make_steps(self.method, "auto")
-        self.label = f"auto: {before.name}, then newton ({before.name} slowed down)"
+        self.rule = make_rule(self.method, "auto")
+        self.method.adopt(self.rule.first())
+        self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
 
-    def passes(self) -> float:
-        return self.method.entries_read / max(self.problem.A.stored, 1)
-
-    def evaluate(self, iterates: Iterates) -> Seen:
+    def evaluate(self, iterates: Iterates | None = None) -> Seen:
         """Certify the iterates, keep the best primal and dual points, add a row to the trace.
 
         Any feasible y proves its bound for every x, so the best of each is kept on its own.
@@ -181,6 +190,7 @@ class Run:
         ready = self.method.evaluated()
         if ready is not None:
             return self.take(ready)
+        iterates = self.method.iterates() if iterates is None else iterates
         found: list[tuple[PrimalPoint, Seen]] = []
         for x, y in iterates:
             if np.all(np.isfinite(x)) and (y is None or np.all(np.isfinite(y))):
@@ -209,21 +219,19 @@ class Run:
 
     def look(self, x: np.ndarray, y: np.ndarray | None) -> tuple[PrimalPoint, Seen]:
         """Evaluate one iterate and offer what it proves."""
-        from ..terms import replace_infeasible
-
         problem = self.problem
         point = primal_point(problem, x)
         guess = dual_from_margins(problem, point.u)
         self.offer(point, feasible_dual(problem, guess))
         if y is None:
             assert self.best is not None
-            gap = pair_certificate(problem, point, self.best[1]).gap
+            gap = paired(problem, point, self.best[1]).gap
             return point, Seen(gap, x, np.zeros(problem.n), 1.0)
         inside = y.copy()  # an average may stick out of the domain by a rounding error
         replace_infeasible(inside, guess, problem.b, problem.loss)
         dual = feasible_dual(problem, inside)
         self.offer(point, dual)
-        return point, Seen(point.value - dual.value, x, y, lag_of(problem, point, dual))
+        return point, Seen(point.value - dual.value, x, y, paired(problem, point, dual).lag)
 
     def record(self, point: PrimalPoint | None, seen: Seen) -> Seen:
         """Add a row: the iterate against the best bound so far."""
@@ -233,8 +241,8 @@ class Run:
             if point is self.best[0]:
                 primal, gap = point.value, self.certificate().gap
             elif point is not None:
-                primal, gap = point.value, pair_certificate(self.problem, point, self.best[1]).gap
-        counts = self.passes(), self.method.paper_passes, self.seconds
+                primal, gap = point.value, paired(self.problem, point, self.best[1]).gap
+        counts = self.ledger.passes, self.ledger.paper_passes, self.ledger.seconds
         self.trace.rows.append(Progress(*counts, primal, dual, gap, relative(gap, primal, dual)))
         return seen
 
@@ -249,7 +257,7 @@ class Run:
     def certificate(self) -> Certificate:
         assert self.best is not None  # evaluate() has run
         if self._certificate is None:
-            self._certificate = pair_certificate(self.problem, *self.best)
+            self._certificate = certificate_of(paired(self.problem, *self.best))
         return self._certificate
 
     def result(self, status: str) -> Result:
@@ -259,6 +267,6 @@ class Run:
             status = "converged"
         assert self.best is not None
         return Result(
-            self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.passes(),
-            self.seconds, self.trace, self.label, dict(self.method.steps),
+            self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.ledger.passes,
+            self.ledger.seconds, self.trace, self.label, dict(self.method.steps),
         )  # fmt: skip

@@ -53,6 +53,9 @@ LOSSES: dict[str, Any] = {
 }
 
 REQUIRED = ("phi", "derivative", "conjugate", "prox_conjugate")
+SAYS_OF_ITSELF = (
+    "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities", "dear",
+)  # fmt: skip
 
 # Parameter -> what it must satisfy, for the losses of the package.
 RANGES: dict[str, tuple[float, float, bool]] = {  # low, high, whether the low end is allowed
@@ -83,7 +86,7 @@ def as_loss(loss: Any) -> Any:
     if isinstance(loss, type):
         loss = loss()
     missing = [m for m in REQUIRED if not callable(getattr(loss, m, None))]
-    if missing or not hasattr(loss, "_fields"):
+    if missing or not all(hasattr(loss, name) for name in ("_fields", *SAYS_OF_ITSELF)):
         raise ParameterError(
             f"{type(loss).__name__} is not a loss: write a NamedTuple class with phi, derivative "
             "and conjugate, decorated with @spd1.compiled(spd1.Loss)"

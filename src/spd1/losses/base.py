@@ -94,3 +94,18 @@ class Loss:
     def label_kind(self) -> str:
         """What b may be: 'sign' (-1 or +1), 'real' or 'count' (real, not negative)."""
         return "real"
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether phi(u) = (u - b)^2 / 2 and nothing else: a Gram matrix then tells it all."""
+        return False
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether 1 / (1 + exp(-u)) is the probability of the label +1."""
+        return False
+
+    @property
+    def dear(self) -> bool:
+        """Whether phi' takes an exponential or a logarithm: not to be computed twice."""
+        return False

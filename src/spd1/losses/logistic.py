@@ -143,3 +143,11 @@ class Logistic(NamedTuple):
     @property
     def label_kind(self) -> str:
         return "sign"
+
+    @property
+    def probabilities(self) -> bool:
+        return True
+
+    @property
+    def dear(self) -> bool:
+        return True

@@ -42,3 +42,7 @@ class Squared(NamedTuple):
     @property
     def conjugate_net(self) -> tuple[float, float] | None:
         return 0.0, 1.0
+
+    @property
+    def quadratic(self) -> bool:
+        return True

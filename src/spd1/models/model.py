@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..certificate.gap import Certificate, certify
+from ..certificate.gap import Certificate, certify_point
+from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..files import Data
 from ..losses import as_loss
 from ..problem import Problem
 from ..regularizers import ElasticNet, as_regularizer
 from ..result import Result
-from ..solve import solve
+from ..version import __version__
 
 __all__ = ["Model", "fit_model"]
-
-UNPENALISED = {"l1": 0.0, "l2": 0.0, "lower": -math.inf, "upper": math.inf}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +93,7 @@ class Model:
 
     def probability(self, A: Any) -> np.ndarray:
         """Probability of the second class; logistic loss only."""
-        if type(self.loss).__name__ != "Logistic":
+        if not self.loss.probabilities:
             raise ParameterError(f"{type(self.loss).__name__} gives no probabilities: use logistic")
         from scipy.special import expit
 
@@ -116,16 +114,18 @@ class Model:
 
     def problem(self, A: Any, b: np.ndarray) -> Problem:
         """The problem this model solves, or would, on data: prepared as in training."""
+        return self.design(A).problem(self.signs(b), self.loss, self.reg)
+
+    def design(self, A: Any) -> Design:
+        """The data as in training, ready for problems with or without an intercept."""
         if A.shape[1] != self.features:
             raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
-        prepared = prepare(A, self.mean, self.scale, self.intercept)
-        return Problem(prepared, self.signs(b), self.loss, _with_intercept(self))
+        return Design(standardized(A, self.mean, self.scale), self.intercept)
 
     def certify(self, A: Any, b: np.ndarray) -> Certificate:
         """How far from optimal the model is on this data, proven."""
         problem = self.problem(A, b)
-        found: Certificate = certify(self.x, problem, self.y if len(self.y) == problem.n else None)
-        return found
+        return certify_point(self.x, problem, self.y if len(self.y) == problem.n else None)
 
 
 def fit_model(
@@ -165,9 +165,8 @@ def fit_model(
     """
     model = blank_model(data, loss, reg, intercept, standardize, positive)
     assert data.b is not None
-    problem = model.problem(data.A, data.b)
-    result = solve(problem, **options)
-    return trained(model, problem, result, options.get("tol", 1e-6)), result
+    result = model.design(data.A).solve(model.signs(data.b), model.loss, model.reg, **options)
+    return trained(model, data.A, result, options.get("tol", 1e-6)), result
 
 
 def blank_model(
@@ -189,15 +188,15 @@ def blank_model(
     )  # fmt: skip
 
 
-def trained(model: Model, problem: Problem, result: Result, tol: float) -> Model:
+def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     """The model with what a run found."""
-    from dataclasses import replace
-
     names = ("primal", "dual", "gap", "rel_gap")
+    rows = int(A.shape[0])
+    stored = int(A.nnz) if sp.issparse(A) else rows * int(A.shape[1])
     training = {
         "status": result.status, "method": result.method, "tol": float(tol),
         "passes": float(result.passes), "seconds": float(result.seconds),
-        "rows": problem.n, "stored": int(problem.A.stored), "versions": versions(),
+        "rows": rows, "stored": stored + rows * model.intercept, "versions": versions(),
     }  # fmt: skip
     certificate = {name: float(getattr(result, name)) for name in names}
     return replace(
@@ -209,8 +208,6 @@ def versions() -> dict[str, str]:
     """Versions of what computed."""
     import numba
     import scipy
-
-    from .. import __version__
 
     return {
         "spd1": __version__, "python": platform.python_version(), "numpy": np.__version__,
@@ -226,31 +223,16 @@ def numbers(b: np.ndarray) -> np.ndarray:
     return values.astype(float)
 
 
-def prepare(A: Any, mean: Any, scale: Any, intercept: bool) -> Any:
-    """Standardize and add a column of ones; without either the data is used as it is."""
-    if scale is not None:
-        if sp.issparse(A):
-            if mean is not None:
-                raise DataError("the model was trained on centered, dense data; this is sparse")
-            A = sp.csr_array(A)
-            data = A.data / scale[A.indices]
-            A = sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
-        else:
-            A = (A - (0.0 if mean is None else mean)) / scale
-    if not intercept:
+def standardized(A: Any, mean: Any, scale: Any) -> Any:
+    """The data less its means, where these are known, in units of its scale; or as it is."""
+    if scale is None:
         return A
-    ones = np.ones((A.shape[0], 1), dtype=A.dtype if A.dtype.kind == "f" else float)
-    return sp.hstack([A, ones], format="csr") if sp.issparse(A) else np.hstack([A, ones])
-
-
-def _with_intercept(model: Model) -> ElasticNet:
-    if not model.intercept:
-        return model.reg
-    fields = {}
-    for name, none in UNPENALISED.items():
-        value = np.broadcast_to(getattr(model.reg, name), (model.features,))
-        fields[name] = np.append(value, none)
-    return ElasticNet(**fields)
+    if not sp.issparse(A):
+        return (A - (0.0 if mean is None else mean)) / scale
+    if mean is not None:
+        raise DataError("the model was trained on centered, dense data; this is sparse")
+    A = sp.csr_array(A)
+    return sp.csr_array((A.data / scale[A.indices], A.indices, A.indptr), shape=A.shape)
 
 
 def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..control.steps import Proposal
 from ..datasets import make_synthetic
 from ..files import replacing
 from ..kernel.rng import key_of
@@ -108,7 +109,7 @@ def theorem_2(p: Problem, T: np.ndarray) -> np.ndarray:
 def _worker(problem: Problem, method: str, seed: int) -> Any:
     """The method at the theorem's start, with the theorem's steps."""
     worker = method_class(method)(problem, "uniform", key_of(seed))
-    worker.steps = worker.theory_steps()
+    worker.adopt(Proposal(worker.theory_steps(), "theory"))
     worker.begin(*starting_point(problem, None, None))
     return worker
 

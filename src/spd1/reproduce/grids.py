@@ -35,6 +35,7 @@ from collections.abc import Collection, Generator, Iterator
 from itertools import product
 
 from ..problem import Problem
+from ..solvers.base import saddle_steps
 
 __all__ = ["COARSE", "COORDINATES", "at_edge", "best_point", "fine", "steps_at", "units"]
 
@@ -70,8 +71,6 @@ def units(problem: Problem) -> dict[str, float]:
     >>> units(problem)["row"]
     4.0
     """
-    from ..solvers.base import saddle_steps
-
     return {"row": problem.gamma / float(problem.row_norms_squared.mean()), **saddle_steps(problem)}
 
 

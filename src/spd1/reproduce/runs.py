@@ -85,7 +85,7 @@ def run_method(
                 pass
             seconds += processor_clock() - began
             value = _best(problem, worker)
-            passes = worker.entries_read / max(problem.A.stored, 1)
+            passes = worker.entries_read / max(problem.stored, 1)
             rows.append((worker.paper_passes, passes, seconds, value))
             if not value < HOPELESS * max(abs(start), 1.0):
                 break

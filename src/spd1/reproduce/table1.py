@@ -29,7 +29,7 @@ def rows(sources: list[Source]) -> list[dict[str, Any]]:
         found.append(
             {
                 "paper": name, "paper n": n, "paper d": d, "lambda": l2, "ran": source.name,
-                "n": problem.n, "d": problem.d, "stored": int(problem.A.stored), "R": R,
+                "n": problem.n, "d": problem.d, "stored": int(problem.stored), "R": R,
                 "kappa": R**2 / (l2 * problem.gamma),
             }
         )  # fmt: skip

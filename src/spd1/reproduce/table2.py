@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..control.steps import Proposal
 from ..kernel.jit import clock
 from ..kernel.rng import key_of
 from ..problem import Problem
 from ..solve import starting_point
-from ..solvers import method_class
+from ..solvers.registry import build
 
 __all__ = ["CAPTION", "METHODS_TIMED", "PAPER_SECONDS", "seconds_a_pass"]
 
@@ -42,10 +43,10 @@ REPEATS = 3
 def seconds_a_pass(problem: Problem, label: str) -> float:
     """The shortest of some timings of a pass."""
     method, tile = METHODS_TIMED[label]
-    kind = method_class(method)
     sampling = "uniform" if tile is None and method in ("spd1", "spd1-vr") else "auto"
-    worker = kind.tiled(problem, tile)(problem, sampling, key_of(0))
-    worker.steps = {name: 0.25 * value for name, value in worker.default_steps().items()}
+    worker = build(method, problem, tile, sampling, key_of(0))
+    steps = {name: 0.25 * value for name, value in worker.default_steps().items()}
+    worker.adopt(Proposal(steps))
     worker.begin(*starting_point(problem, None, None))
     _time_epoch(worker, 0.0)  # compile, touch the data
     best, spent = math.inf, 0.0

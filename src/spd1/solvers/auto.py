@@ -1,22 +1,16 @@
-"""method="auto": which engine suits a problem, and why."""
+"""method="auto": which method suits a problem, and why."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..problem import Problem
+from ..problem import Problem
+from .newton.faces.choose import best_face, few_columns, few_rows
+from .newton.smooth import hardness
+from .newton.tuning import LARGEST_SMOOTH_GRAM
+from .tuning import FEW_LINES, HARD, LARGE_DATA, SMALL_L1, SQUARE, VERY_TALL
 
 __all__ = ["pick"]
-
-LARGE = 50_000  # stored entries
-FEW = 300  # rows or columns
-TALL = 16  # rows a column
-SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
-HARD = 30  # mean curvature of a column over l2
-SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 
 
 def many_columns_move(problem: Problem) -> bool:
@@ -29,32 +23,27 @@ def many_columns_move(problem: Problem) -> bool:
 
 def direct(problem: Problem) -> bool:
     """Whether least squares had better be solved by a factor: square data, a small l2."""
-    from ..losses import Squared
-    from .newton.smooth import LARGEST_GRAM, hardness
-
     p = problem
-    if type(p.loss) is not Squared or p.A.stored < p.n * p.d:
+    if not p.loss.quadratic or p.stored < p.n * p.d:
         return False
-    return p.d <= min(SQUARE * p.n, LARGEST_GRAM) and hardness(p) > HARD
+    return p.d <= min(SQUARE * p.n, LARGEST_SMOOTH_GRAM) and hardness(p) > HARD
 
 
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
-    from .newton.few_rows import few_columns, suits
-
     p = problem
     smooth = p.gamma > 0 or p.label_kind == "count"
-    if smooth and suits(p):
+    if smooth and few_rows(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
-    face = p.newton_face
+    face = best_face(p)
     if face == "":
         return "rows", "neither the loss nor its conjugate fits Newton's method"
     if face == "proximal":
         return "newton", "on the dual with a fading proximal term: nothing is smooth"
-    sparse = p.A.stored < p.n * p.d
-    strong = smooth and p.mu > 0 and p.A.stored > LARGE
+    sparse = p.stored < p.n * p.d
+    strong = smooth and p.mu > 0 and p.stored > LARGE_DATA
     easy = strong and p.reg.plain
-    if easy and face == "primal" and p.n >= TALL * p.d and p.d <= FEW:
+    if easy and face == "primal" and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES:
         return "newton", "smooth loss, few columns"
     if easy and sparse and (face == "primal" or p.mu * p.n >= 1.0):
         return "rows", "smooth loss, l2 > 0, large and sparse"
@@ -67,6 +56,6 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "newton", "on the columns that can still move"
     if easy and direct(p):
         return "newton", "least squares, about as many rows as columns: one factor"
-    if easy and SQUARE * p.d >= p.n > FEW:
+    if easy and SQUARE * p.d >= p.n > FEW_LINES:
         return "rows", "smooth loss, l2 > 0, not many more rows than columns"
     return "newton", "smooth loss, few rows or columns"

@@ -4,60 +4,80 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import IncompatibleError, ParameterError
-from .entries.sampling import Uniform, make_sampler
+from ..certificate.points import DualPoint, Pair, dual_from_margins
+from ..control.steps import AutoSteps, Proposal, StepRule
+from ..data.grid import Grid
+from ..engines.ledger import Ledger
+from ..engines.serial import Engine, Serial, Task
+from ..errors import IncompatibleError
+from ..problem import Problem
+from .tuning import CHUNK, SIGN_MARGIN, TURN
 
-if TYPE_CHECKING:
-    from ..certificate.gap import DualPoint, Pair
-    from ..problem import Problem
-
-#: Steps of a kernel between two looks at the clock and at Ctrl-C: a fraction of a second.
-CHUNK = 500_000
-SIGN_MARGIN = (
-    10.0  # margins that the x of a fitted classifier could reach along the first direction
-)
 EPS = float(np.finfo(float).eps)
-TURN = 2.0  # radians a pass, see saddle_steps
+ROUNDINGS = 4  # of one update of a sum, at worst 3.5 (tests/solvers/test_drift.py)
+
+
+class Saved(NamedTuple):
+    """Where a method stands: its arrays, and how many steps it has drawn."""
+
+    t: int
+    state: Any
+    steps: dict[str, float]
 
 
 class Method(ABC):
     """One algorithm: its state, its steps and its kernel.
 
-    The outer loop in ``solve.py`` owns the clock, the certificate, stopping and restarts; a
+    The outer loop in ``loop/run.py`` owns the clock, the certificate, stopping and restarts; a
     method only knows how to run one epoch from where it stands.
+
+    Parameters
+    ----------
+    problem : Problem
+    sampling : str
+        The ``sampling`` argument of ``solve``.
+    key : numpy.uint64
+        Stream of random draws.
+    ledger : Ledger, optional
+        Where entries read are counted; a method on its own gets one of its own.
 
     Attributes
     ----------
+    state : NamedTuple of arrays
+        All that the next epoch depends on, beside ``t`` and ``steps``.
     steps : dict
         Step sizes in force; the keys are ``step_names``.
-    entries_read : float
-        Entries of A read so far; divided by the stored entries this is the honest pass count.
-    paper_passes : float
-        The paper's own count: an inner step is 1/(nd) or 1/n of a pass, a snapshot one pass.
     """
 
     name: ClassVar[str]
     step_names: ClassVar[tuple[str, ...]]
+    rule: ClassVar[type[StepRule]] = AutoSteps  # its automatic steps
+    fallback: ClassVar[type[Method] | None] = None  # what auto goes on with if it slows down
+    fades: ClassVar[bool] = False  # whether steps by hand may fade: no variance reduction
     needs_smooth_loss: ClassVar[bool] = False
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
-    control: ClassVar[str] = ""  # which automatic steps, if not those of the method's name
+    passes_ahead: int = 1  # before the next look at the certificate
+    tied: bool = False  # whether the second variable follows the first
+    state: Any = None
 
-    def __init__(self, problem: Problem, sampling: str, key: np.uint64) -> None:
+    def __init__(
+        self, problem: Problem, sampling: str, key: np.uint64, ledger: Ledger | None = None
+    ) -> None:
         self.refuse(problem)
-        self.problem = problem
+        self.ledger = Ledger(problem.stored) if ledger is None else ledger
+        watched = problem.grid.ledger is self.ledger
+        self.problem = problem if watched else problem.watched(self.ledger)
         self.key = key
         self.weights = problem.c * problem.n  # n c_i: 1 without sample weights
         self.steps: dict[str, float] = {}
         self.t = 0  # inner steps so far: the counter of the random draws
         self.tol = 0.0  # relative gap the run is after: for methods that can stop by themselves
-        self.entries_read = 0.0
-        self.paper_passes = 0.0
         self.updates, self.largest = 0, 0.0  # of sums kept up to date, restarts included
         self.prepare(sampling)
 
@@ -76,13 +96,15 @@ class Method(ABC):
         del problem
         return False
 
-    @classmethod
-    def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
-        """Return what builds the method for the ``tile`` argument of ``solve``: without, itself."""
-        del problem
-        if tile is None:
-            return cls
-        raise ParameterError(f"method {cls.name!r} has no tiles: use 'spd1-vr' or 'spd1'")
+    @property
+    def entries_read(self) -> float:
+        """Entries of A read so far; divided by the stored entries this is the pass count."""
+        return self.ledger.entries
+
+    @property
+    def paper_passes(self) -> float:
+        """The paper's own count: nd one-entry steps, n row steps or a snapshot are a pass each."""
+        return self.ledger.paper_passes
 
     def prepare(self, sampling: str) -> None:
         """Allocate what does not depend on the starting point."""
@@ -94,6 +116,14 @@ class Method(ABC):
 
         ``v`` is -A'(c y) if that is known.
         """
+
+    def adopt(self, proposal: Proposal) -> None:
+        """Take over what the loop has accepted of a proposal."""
+        self.steps = proposal.steps
+        if proposal.tied is not None:
+            self.tied = proposal.tied
+        if proposal.passes_ahead is not None:
+            self.passes_ahead = proposal.passes_ahead
 
     @abstractmethod
     def epoch(self) -> Iterator[None]:
@@ -123,6 +153,14 @@ class Method(ABC):
     def restart_average(self) -> None:
         """Forget the averages kept so far, if any."""
 
+    def save(self) -> Saved:
+        """A copy of where the method stands."""
+        return Saved(self.t, copied(self.state), dict(self.steps))
+
+    def restore(self, saved: Saved) -> None:
+        """Stand where a copy was made: the next epoch is the one that followed then."""
+        self.t, self.state, self.steps = saved.t, copied(saved.state), dict(saved.steps)
+
     def chunks(self, count: int, chunk: int = CHUNK) -> Iterator[tuple[int, int]]:
         """Split ``count`` inner steps into (first, how many); ``self.t`` follows the caller."""
         end = self.t + count
@@ -130,32 +168,35 @@ class Method(ABC):
             yield first, min(chunk, end - first)
 
 
-class EntryMethod(Method):
-    """What SPD1 and SPD1-VR share: they draw entries, and theorems cover them."""
+class TileMethod(Method):
+    """A method whose work is tasks on tiles: an engine runs them, round by round."""
 
-    step_names = ("eta", "tau")
+    engine: Engine = Serial()
 
-    @classmethod
-    def tiled(cls, problem: Problem, tile: Any) -> Callable[..., Method]:
-        from .entries.tile_shapes import on_tiles
+    @property
+    @abstractmethod
+    def grid(self) -> Grid:
+        """The tiles that it works on."""
 
-        return cls if tile is None else on_tiles(cls.name, problem, tile)
+    @abstractmethod
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+        """The tasks of an epoch; those of one round share neither rows nor columns."""
 
-    def prepare(self, sampling: str) -> None:
-        p = self.problem
-        self.sampler = make_sampler(p, sampling)
-        self.uniform = isinstance(self.sampler, Uniform)
-        self.a_pass = p.n * p.d if self.uniform else p.A.stored  # steps that make up a pass
+    def epoch(self) -> Iterator[None]:
+        """Run the rounds, looking up after each."""
+        grid = self.grid
+        if grid.shape != (1, 1):
+            raise IncompatibleError(f"{self.name} has no rounds for {grid.shape} tiles yet")
+        for tasks in self.rounds(grid):
+            self.ledger.read(self.engine.run(grid, tasks))
+            yield
 
-    def demand(self, assumptions: dict[str, bool]) -> None:
-        """Refuse steps='theory' by name if an assumption of the theorems fails."""
-        assumptions = assumptions | {
-            "equal sample weights": self.problem.uniform_weights,
-            "sampling='uniform'": self.uniform,
-        }
-        missing = [text for text, holds in assumptions.items() if not holds]
-        if missing:
-            raise IncompatibleError(f"steps='theory' of {self.name} needs " + " and ".join(missing))
+
+def copied(state: Any) -> Any:
+    """A NamedTuple of arrays and numbers with arrays of its own."""
+    if state is None:
+        return None
+    return type(state)(*(v.copy(order="K") if isinstance(v, np.ndarray) else v for v in state))
 
 
 def size_of(vector: np.ndarray) -> float:
@@ -166,22 +207,20 @@ def size_of(vector: np.ndarray) -> float:
 def gradient_drift(problem: Problem, v: np.ndarray, updates: float, largest: float) -> float:
     """Bound of what rounding can have moved D by, where v = -A'(c y) was updated so many times.
 
-    Every update rounds v by eps |v| at most, and D moves by |x| times the sum of that, where
-    x = argmax_t {v t - g(t)} is no longer than |v| / mu if zero is feasible. ``largest`` is
-    |v| where the method started or started again: between two looks nobody measures it.
+    An update rounds the change of y, its weight, its products and the sum: ROUNDINGS eps |v| at
+    most. D moves by |x| times the sum of that, where x = argmax_t {v t - g(t)} is no longer than
+    |v| / mu if zero is feasible. ``largest`` is the largest |v| that was seen.
     """
     reg, mu = problem.reg, problem.mu
     if not (mu > 0.0 and np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0)):
         return math.inf
     size = size_of(v)
-    lost = EPS * (updates + problem.n) * max(size, largest)
+    lost = ROUNDINGS * EPS * (updates + problem.n) * max(size, largest)
     return (size * lost + lost * lost) / mu
 
 
 def typical_labels(problem: Problem) -> tuple[float, float]:
     """Estimate the size of margins, from the labels, and of y, from y0."""
-    from ..certificate.gap import dual_from_margins
-
     y0 = dual_from_margins(problem, np.zeros(problem.n))
     L = max(float(np.sqrt(np.mean(y0**2))), 1e-3)
     if problem.label_kind == "sign":
@@ -212,14 +251,12 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
 
 def spectral_norm(problem: Problem, rounds: int = 6) -> float:
     """Estimate |A| by power iteration: a few passes, a few per cent too small."""
-    from ..data.products import adjoint, margins
-
     x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
     x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # and not orthogonal to it otherwise
     norm = 0.0
     for _ in range(rounds):
         x /= max(float(np.linalg.norm(x)), 1e-300)
-        u = margins(problem.A, x)
+        u = problem.margins(x)
         norm = float(np.linalg.norm(u))
-        x = adjoint(problem.A, u)
+        x = problem.adjoint(u)
     return max(norm, 1e-150)

@@ -20,15 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..certificate.gap import Pair, dual_from_margins, pair_of
-from ..data.matrix import Dense
-from ..data.products import adjoint, margins
+from ..certificate.points import Pair, dual_from_margins, pair_of
+from ..control.balance import ColumnSteps
 from ..errors import IncompatibleError, ParameterError
 from ..kernel.jit import kernel
+from ..kernel.rng import shuffle_blocks
 from ..problem import Problem
 from .base import Method, typical_labels
-from .rows.kernels import shuffle_blocks
-from .rows.rows import BLOCK, ENTRIES_A_CHUNK
+from .tuning import BLOCK, ENTRIES_A_CHUNK
 
 
 class ColumnTileState(NamedTuple):
@@ -96,16 +95,17 @@ class ColumnTiles(Method):
 
     name = "columns"
     step_names = ("sigma",)
+    rule = ColumnSteps
     maintains = "margins"
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
             raise ParameterError(f"sampling={sampling!r} means nothing to columns")
         p = self.problem
-        dense = isinstance(p.A, Dense)
-        self.lines: Any = p.A.transposed() if isinstance(p.A, Dense) else p.by_columns
-        self.block = 1 if dense else BLOCK
-        r = np.maximum(p.row_counts, 1)
+        columns = p.grid.by_columns.matrix
+        self.lines: Any = columns.transposed() if p.grid.dense else columns
+        self.block = 1 if p.grid.dense else BLOCK
+        r = np.maximum(p.grid.row_counts, 1)
         self.geometry = ColumnGeometry(weighted_squares(p), p.d / r, p.c)
         self.order = np.arange(p.d)
         self.tied = p.gamma > 0
@@ -114,10 +114,9 @@ class ColumnTiles(Method):
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         x = x.copy()
-        m = margins(p.A, x)
+        m = p.margins(x)
         y = dual_from_margins(p, m) if self.tied else y.copy()
         self.state = ColumnTileState(x, y, m)
-        self.entries_read += p.A.stored
         self._pair = None
 
     def epoch(self) -> Iterator[None]:
@@ -125,7 +124,7 @@ class ColumnTiles(Method):
         self._pair = None
         first = self.t
         shuffle_blocks(self.order, self.key, first, self.block)
-        columns = max(1, int(ENTRIES_A_CHUNK * p.d / max(p.A.stored, p.d)))
+        columns = max(1, int(ENTRIES_A_CHUNK * p.d / max(p.stored, p.d)))
         for start in range(0, p.d, columns):
             part = self.order[start : start + columns]
             common = self.lines, p.b, self.geometry, self.state, p.loss, p.net
@@ -134,8 +133,8 @@ class ColumnTiles(Method):
             else:
                 column_tile_steps(*common, self.steps["sigma"], part)
             self.t = first + start + len(part)
-            self.entries_read += len(part) / p.d * p.A.stored
-            self.paper_passes += len(part) / p.d
+            self.ledger.read(len(part) / p.d * p.stored)
+            self.ledger.paper_passes += len(part) / p.d
             yield
 
     def evaluated(self) -> Pair:
@@ -144,7 +143,7 @@ class ColumnTiles(Method):
             p, s = self.problem, self.state
             y = s.y.copy()
             x = s.x.copy() if np.all(np.isfinite(s.x)) else np.full(p.d, math.inf)
-            self._pair = pair_of(p, x, s.margins.copy(), y, -adjoint(p.A, p.c * y))
+            self._pair = pair_of(p, x, s.margins.copy(), y, -p.adjoint(p.c * y))
         return self._pair
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
@@ -163,6 +162,4 @@ def weighted_squares(problem: Problem) -> np.ndarray:
     """Sum of c_i a_ij^2 for every column."""
     if problem.uniform_weights:
         return np.asarray(problem.column_norms_squared / problem.n)
-    from ..data.products import squares_along
-
-    return squares_along(problem.A, problem.c)
+    return problem.grid.weighted_squares(problem.c)

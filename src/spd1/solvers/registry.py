@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from .entries.tile_shapes import on_tiles
 
 if TYPE_CHECKING:
     from .base import Method
 
-__all__ = ["METHODS", "method_class"]
+__all__ = ["METHODS", "build", "method_class"]
 
 #: Name -> module and class. A new method is one file and one line here; the tests pick it up.
 METHODS = {
@@ -29,6 +30,9 @@ SPECIAL_METHODS = {
     "few-rows": ("newton.few_rows", "FewRows"),
 }
 
+#: Methods that take the ``tile`` argument of ``solve``.
+TILED = ("spd1", "spd1-vr")
+
 
 def method_class(name: str) -> type[Method]:
     """Return the class of a method, or say which names there are."""
@@ -38,3 +42,16 @@ def method_class(name: str) -> type[Method]:
     module, cls = known[name]
     found: type[Method] = getattr(import_module(f".{module}", __package__), cls)
     return found
+
+
+def build(
+    name: str, problem: Any, tile: Any, sampling: str, key: Any, ledger: Any = None
+) -> Method:
+    """The method by that name for a problem, on tiles if these are asked for."""
+    kind = method_class(name)
+    kind.refuse(problem)
+    if tile is None:
+        return kind(problem, sampling, key, ledger)
+    if name not in TILED:
+        raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
+    return on_tiles(name, problem, tile)(problem, sampling, key, ledger)

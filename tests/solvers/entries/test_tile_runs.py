@@ -1,37 +1,23 @@
-"""``solve(..., tile=...)``: what it reaches, what it refuses, and kernels on a part of the data."""
+"""``solve(..., tile=...)``: what it reaches and what it refuses."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_tiles import worker_of
 
-from solvers.test_reference import CASES, KEY, STEPS, Setup, run
-from spd1 import L2, ElasticNet, Problem, solve
-from spd1.data.matrix import as_matrix
+from spd1 import L2, Problem, solve
 from spd1.errors import IncompatibleError, ParameterError
 from spd1.losses import LOSSES
-from spd1.regularizers import SharedNet
 from spd1.solve import starting_point
 from spd1.solvers import method_class
 from spd1.solvers.base import Method
-from spd1.solvers.entries.spd1 import CONSTANT, Averaged, Schedule
-from spd1.solvers.entries.spd1_vr import Snapshot
-from spd1.solvers.entries.tile_kernels import (
-    Area,
-    RowData,
-    Tile,
-    Whole,
-    gram_of_tiles,
-    tile_spd1_steps,
-    tile_vr_steps,
-    whole_row_steps,
-)
-from spd1.solvers.entries.tile_shapes import L1_BYTES, L2_BYTES, auto_tile
+from spd1.solvers.entries.tile_shapes import auto_tile
+from spd1.solvers.entries.tuning import L1_BYTES, L2_BYTES
 from support import cases, oracle
 from support.cases import EVERY_METHOD
-from test_solve import SMOOTH, STRONGLY_CONVEX, check_certificate
+from support.checks import SMOOTH, STRONGLY_CONVEX, check_certificate
+from support.setups import CASES, KEY, STEPS, Setup, run, worker_of
 
 # Every loss, layout and regularizer; tiles of 12 x 6 entries.
 RUNS = [
@@ -181,72 +167,3 @@ def test_automatic_tiles_fit_the_caches(n, d, order):
     rows, columns = auto_tile(problem, "spd1")
     assert 1 <= columns <= d
     assert columns == 1 or 8 * rows * columns <= L1_BYTES // 2
-
-
-# A part of the data is treated like data of its own: what parallel engines build on.
-
-
-def part_of(rng, layout):
-    A = rng.standard_normal((9, 8)).astype(np.float32).astype(float)
-    rows, columns = slice(2, 9), slice(3, 8)
-    return as_matrix(oracle.LAYOUTS[layout](A)), as_matrix(A[rows, columns]), rows, columns
-
-
-def row_data(rng, n, p):
-    return RowData(
-        rng.choice([-1.0, 1.0], n), rng.random(n) / n, 0.5 + rng.random(n), np.zeros((n, p))
-    )
-
-
-@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "dense_float32"])
-def test_whole_row_steps_stay_in_their_area(layout, rng):
-    data, own, I, J = part_of(rng, layout)
-    rows, loss, net = row_data(rng, 9, 3), LOSSES["logistic"](), SharedNet(0.01, 0.1, -9.0, 9.0)
-    start = Whole(*(0.3 * rng.standard_normal(size) for size in (8, 9, 8, 9)))
-    state = Whole(*(v.copy() for v in start))
-    area, tile = Area(I.start, I.stop, J.start, J.stop), Tile(3, 5, data.row_major)
-    gram_of_tiles(data, area, tile, rows.gram)
-    order, steps = np.array([2, 0, 1]), (0.7, 0.9)
-    whole_row_steps(data, area, tile, rows, state, loss, net, steps, 0.1, order)
-
-    mine = Whole(start.x[J].copy(), start.y[I].copy(), start.gradient[J].copy(), start.outside[I])
-    parts = RowData(*(v[I] for v in rows))
-    whole = Area(0, 7, 0, 5)
-    whole_row_steps(own, whole, Tile(3, 5, True), parts, mine, loss, net, steps, 0.1, order)
-    assert np.max(np.abs(mine.x - start.x[J])) > 1e-3
-    for name, where in (("x", J), ("y", I), ("gradient", J)):
-        expected = getattr(start, name).copy()
-        expected[where] = getattr(mine, name)
-        np.testing.assert_allclose(getattr(state, name), expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("kernel", [tile_spd1_steps, tile_vr_steps])
-def test_random_tiles_stay_in_their_area(kernel, rng):
-    data, own, I, J = part_of(rng, "dense_c")
-    rows, loss, net = row_data(rng, 9, 0), LOSSES["logistic"](), SharedNet(0.01, 0.1, -9.0, 9.0)
-    kind, lengths = (Averaged, (8, 9) * 3) if kernel is tile_spd1_steps else (Snapshot, (8, 9) * 3)
-    steps = Schedule(0.7, 0.9, CONSTANT, 0, 0) if kind is Averaged else (0.7, 0.9)
-    start = kind(*(0.3 * rng.standard_normal(size) for size in lengths))
-    state = kind(*(v.copy() for v in start))
-    area, tile = Area(I.start, I.stop, J.start, J.stop), Tile(3, 2, True)
-    kernel(data, area, tile, rows, state, loss, net, steps, 0, 40, KEY)
-
-    mine = kind(*(v[J if len(v) == 8 else I].copy() for v in start))
-    parts = RowData(*(v[I] for v in rows))
-    kernel(own, Area(0, 7, 0, 5), tile, parts, mine, loss, net, steps, 0, 40, KEY)
-    for found, before, after in zip(state, start, mine, strict=True):
-        expected = before.copy()
-        expected[J if len(before) == 8 else I] = after
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    assert np.max(np.abs(state.x - start.x)) > 1e-3
-
-
-def test_rows_without_weight_do_not_matter(rng):
-    A, b, c = rng.standard_normal((20, 7)), rng.choice([-1.0, 1.0], 20), np.ones(20)
-    c[3:11] = 0.0  # a whole tile and parts of others
-    reg = ElasticNet(l1=0.01, l2=0.1)
-    used, tile = c > 0, (4, 7)
-    one = solve(Problem(A, b, "logistic", reg, c), "spd1-vr", tile=tile, tol=1e-9)
-    two = solve(Problem(A[used], b[used], "logistic", reg), "spd1-vr", tile=tile, tol=1e-9)
-    assert one.status == two.status == "converged"
-    np.testing.assert_allclose(one.x, two.x, atol=1e-4)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solvers.test_reference import (
+from spd1 import Problem
+from spd1.data.convert import as_matrix
+from spd1.solvers.entries.tile_kernels import tile_adjoint, tile_margins
+from spd1.solvers.registry import build
+from support import oracle, reference
+from support.setups import (
     CASES,
     KEY,
     STEPS,
@@ -16,12 +21,8 @@ from solvers.test_reference import (
     assert_moved,
     draw,
     run,
+    worker_of,
 )
-from spd1 import Problem
-from spd1.data.matrix import as_matrix
-from spd1.solvers import method_class
-from spd1.solvers.entries.tile_kernels import tile_adjoint, tile_margins
-from support import oracle, reference
 
 DENSE = [case for case in CASES if case[0].startswith("dense")]
 SPARSE = [case for case in CASES if case[0].startswith("cs") and case[2] == "uniform"]
@@ -35,14 +36,6 @@ def names(cases):
 def cut(size, block):
     """Blocks of consecutive numbers, the last one perhaps smaller."""
     return [slice(k, min(k + block, size)) for k in range(0, size, block)]
-
-
-def worker_of(setup, name, tile):
-    build = method_class(name).tiled(setup.problem, tile)
-    worker = build(setup.problem, "auto", KEY)
-    worker.steps = dict(STEPS)
-    worker.begin(setup.x, setup.y)
-    return worker
 
 
 # Estimators: the mean over all tiles is the full product.
@@ -73,7 +66,7 @@ def test_steps_are_unbiased(name, tile, rng):
     """From one point, every tile in turn: the mean step is that of the full gradient."""
     A, b, c = rng.standard_normal((N, D)), rng.standard_normal(N), rng.random(N)
     problem = Problem(A, b, "squared", None, c)
-    worker = method_class(name).tiled(problem, tile)(problem, "auto", KEY)
+    worker = build(name, problem, tile, "auto", KEY)
     x, y = rng.standard_normal(D), rng.standard_normal(N)
     I, J = cut(N, tile[0]), cut(D, tile[1])
     eta, sigma = N / len(I), 1.0 / len(J)  # of a tile, for eta = tau = 1

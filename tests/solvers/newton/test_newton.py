@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from spd1 import L2, Problem
-from spd1.data.matrix import as_matrix
-from spd1.solvers.newton.faces.base import GramFace
-from spd1.solvers.newton.faces.parts import curved_lines, fill_terms, loss_part
-from spd1.solvers.newton.few_rows import newton_in_rows, row_gram
+from spd1.data.convert import as_matrix
+from spd1.data.grid import Nobody
+from spd1.data.products import curved_lines
+from spd1.solvers.newton.faces.parts import fill_terms, loss_part
+from spd1.solvers.newton.faces.span import GramFace
+from spd1.solvers.newton.few_rows import newton_in_rows
 from spd1.solvers.newton.linalg.subspace import (
     NO_ROWS,
     conjugate_gradients,
@@ -19,6 +21,7 @@ from spd1.solvers.newton.linalg.subspace import (
     pinned,
     walk,
 )
+from spd1.solvers.newton.linalg.working_set import Lines
 from spd1.solvers.newton.smooth import SmoothDirection
 from support import oracle
 
@@ -167,14 +170,15 @@ def smooth_problem(loss, shape, rng, layout="dense_c", l2=0.3):
 def test_the_gram_matrix_of_the_rows(layout, vector, rng):
     l2 = rng.uniform(0.1, 2.0, 12) if vector else 0.3
     problem, A = smooth_problem("squared", (5, 12), rng, layout, l2)
-    np.testing.assert_allclose(row_gram(problem), (A / l2) @ A.T, rtol=1e-12, atol=1e-13)
+    K = problem.grid.gram_of_rows(problem.reg.l2)
+    np.testing.assert_allclose(K, (A / l2) @ A.T, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("loss", SMOOTH)
 def test_newton_in_rows_solves_for_the_weights_of_the_rows(loss, rng):
     """x = A'w / l2 is optimal if and only if w = -c phi'(A x)."""
     problem, A = smooth_problem(loss, (6, 15), rng)
-    w, K = np.zeros(6), row_gram(problem)
+    w, K = np.zeros(6), problem.grid.gram_of_rows(0.3)
     common = K, loss_part(problem), problem.loss, problem.b, problem.c
     taken = newton_in_rows(*common, w, 1e-13, 100)
     assert 0 < taken < 100
@@ -226,7 +230,7 @@ def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singula
     z[:3] = 0.0, -1.0, 1.5  # at kinks: held
     bend, slope = rng.uniform(0.5, 1.0, width), rng.standard_normal(width)
     old, old_slope = z.copy(), slope.copy()
-    gain = newton_on_face(B, ids, table, z, bend, slope)
+    gain = newton_on_face(Lines(B, ids, width, Nobody()), table, z, bend, slope)
     move = (z - old) @ A
     fell = old_slope @ move + bend @ move**2 / 2 + table[:, 0] @ (z - old)
     fell += table[:, 1] @ (np.abs(z) - np.abs(old))
@@ -248,7 +252,8 @@ def test_what_a_small_matrix_tells_is_what_the_data_tell(loss, weighted, rng):
     low, high = face.domain
     y = np.clip(-b * rng.random(12), low, high)
     face.start(np.zeros(40), y, None)
-    inside, pair = face.pair_inside(), face.pair()
+    (inside, alone), pair = face.look(), face.pair()
+    assert alone
     assert inside.point.value == pytest.approx(pair.point.value, rel=1e-12)
     assert inside.dual.value == pytest.approx(pair.dual.value, rel=1e-12)
     assert inside.gap == pytest.approx(pair.gap, rel=1e-10)

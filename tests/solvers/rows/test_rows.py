@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solvers.test_auto import REGS, check, easy
 from spd1 import L2, ElasticNet, IncompatibleError, ParameterError, Problem, solve
-from spd1.data.matrix import as_matrix
-from spd1.kernel.rng import key_of
+from spd1.data.convert import as_matrix
+from spd1.kernel.rng import key_of, shuffle_blocks
 from spd1.losses import LOSSES
 from spd1.solvers.rows.kernels import (
     GRADIENT,
@@ -18,11 +17,11 @@ from spd1.solvers.rows.kernels import (
     RowTileState,
     X,
     row_tile_steps,
-    shuffle_blocks,
     tie,
     tied_row_steps,
 )
 from support import cases, oracle
+from support.checks import REGS, check, easy
 
 SMOOTH = [name for name, cls in LOSSES.items() if cls().gamma > 0 or name == "poisson"]
 SHARP = [name for name in LOSSES if name not in SMOOTH]
@@ -153,8 +152,9 @@ def test_free_row_steps_follow_the_formulas(layout, reg, rng):
     x, y_plain, order = table[:, X].copy(), y.copy(), np.array([3, 0, 2, 4, 5, 1])
     state = RowTileState(y, table)
     row_tile_steps(
-        p.by_rows, p.b, Geometry(p.row_norms_squared, p.c), state, p.loss, p.net, eta, order
-    )
+        p.grid.by_rows.matrix, p.n, np.zeros(0), p.b, Geometry(p.row_norms_squared, p.c), state,
+        p.loss, p.net, eta, order,
+    )  # fmt: skip
     for i in (3, 0, 5, 1):  # row 2 is empty, row 4 has no weight
         on = np.flatnonzero(A[i]) if layout == "csr" else np.arange(4)
         sigma = 1.0 / (eta * n * p.c[i] * (A[i] @ A[i]))
@@ -176,10 +176,14 @@ def test_many_tied_rows_are_the_same_as_one_by_one(layout, reg, rng):
     geometry, order = Geometry(p.row_norms_squared / p.mu, p.c), np.array([3, 0, 2, 4, 5, 1, 0])
     scale = -1.0 / p.mu if reg.plain else 0.0
     one, G_one, G = y.copy(), A.T @ (p.c * y), A.T @ (p.c * y)
-    tied_row_steps(p.by_rows, p.b, geometry, y, G, p.loss, p.net, scale, order)
+    tied_row_steps(
+        p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, y, G, p.loss, p.net, scale, order
+    )
     for i in order:
         row = np.array([i])
-        tied_row_steps(p.by_rows, p.b, geometry, one, G_one, p.loss, p.net, scale, row)
+        tied_row_steps(
+            p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, one, G_one, p.loss, p.net, scale, row
+        )
     np.testing.assert_allclose(y, one, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(G, G_one, rtol=1e-12, atol=1e-14)
 
@@ -196,7 +200,9 @@ def test_tied_row_steps_never_lower_the_dual(layout, reg, rng):
     value = first = oracle.dual(case, y)
     for i in [*range(6)] * 5:
         row = np.array([i])
-        tied_row_steps(p.by_rows, p.b, geometry, y, G, p.loss, p.net, scale, row)
+        tied_row_steps(
+            p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, y, G, p.loss, p.net, scale, row
+        )
         new = oracle.dual(case, y)
         assert new >= value - 1e-13
         value = new

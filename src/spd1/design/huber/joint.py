@@ -2,7 +2,7 @@
 
     Phi(x, o, sigma) = sigma + sum_i c_i sigma H((a_i'x + o - b_i) / sigma) + a |x|^2
 
-(see ``concomitant``). The best sigma for given residuals r is known, so Newton's method works on
+(see ``scale``). The best sigma for given residuals r is known, so Newton's method works on
 F(x, o) = min_sigma Phi. A sample inside, |r_i| <= epsilon sigma, has the curvature
 (2 c_i / sigma) z_i z_i' with z_i = (a_i, 1, -r_i / sigma): least squares with two further columns.
 A sample outside pulls with a constant force. The equations are solved by Cholesky in whichever is
@@ -16,22 +16,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 
+from ...engines.ledger import Ledger
+from ...solvers.newton.linalg.cholesky import damped_cholesky, solve_by
 from .objective import best_scale, force_bound, joint_value
+from .tuning import (
+    DAMPINGS,
+    FADE,
+    FAINTEST_SCALE,
+    IDLE_STEPS,
+    LARGEST_JOINT,
+    LEAP,
+    LEAST_SHARE,
+    MOST_JOINT_STEPS,
+    RESTS,
+    SHORTEST_STEP,
+)
 
 __all__ = ["JointNewton", "Place"]
-
-LARGEST = 2000  # rows or columns of a dense factor
-DAMPINGS = (1e-15, 1e-12, 1e-9)  # of each diagonal entry, until the factor exists
-FAINTEST = 1e-15  # of the first scale: below it the data is fitted exactly
-MOST_STEPS = 100
-FADE = 0.2  # of the curvature lent to samples outside, a full step
-LEAST_SHARE = 1e-6
-LEAP = 1.4  # change of the scale in one step beyond which it is not linear
-RESTS = 1e-14  # relative gain of a step that counts as none, ...
-IDLE = 3  # and so many end it
-SHORTEST = 1e-8  # of a step
 
 
 class Place(NamedTuple):
@@ -59,7 +61,7 @@ class JointNewton:
     @staticmethod
     def suits(X: Any, a: float) -> bool:
         """Whether a dense factor is small enough."""
-        return a > 0.0 and min(X.shape) <= LARGEST
+        return a > 0.0 and min(X.shape) <= LARGEST_JOINT
 
     def __init__(
         self, X: Any, b: np.ndarray, c: np.ndarray, epsilon: float, a: float, fit_intercept: bool
@@ -71,12 +73,13 @@ class JointNewton:
         self.gram: np.ndarray | None = None
         self.pull = np.zeros(0)
         self.faintest = 1e-300
-        self.passes = 0.0
+        self.stored = int(X.nnz) if sp.issparse(X) else X.shape[0] * X.shape[1]
+        self.ledger = Ledger(self.stored)
 
     def place(self, x: np.ndarray, level: float) -> Place:
         """A point with its residuals and its best scale."""
         residual = np.asarray(self.X @ x).ravel() + level - self.b
-        self.passes += 1
+        self.ledger.read(self.stored)
         scale = best_scale(residual, self.c, self.epsilon)
         return Place(x, level, residual, max(scale, self.faintest))
 
@@ -90,14 +93,14 @@ class JointNewton:
         While the scale still falls by leaps its place in the equations misleads, and so does the
         curvature of samples outside: first they are left out, and safe.
         """
-        self.faintest = FAINTEST * first if first > 0.0 else 1e-300
+        self.faintest = FAINTEST_SCALE * first if first > 0.0 else 1e-300
         level = float(np.median(self.b[self.c > 0.0])) if self.fit_intercept else 0.0
         x = np.zeros(self.X.shape[1])
         if start is not None:
             x, level = (start[:-1], float(start[-1])) if self.fit_intercept else (start, 0.0)
         here, share, joint, idle = self.place(np.array(x, dtype=float), level), 1.0, False, 0
         value = self.value(here)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_JOINT_STEPS):
             goal = self.target(here, share, joint)
             if goal is None:
                 return
@@ -109,7 +112,7 @@ class JointNewton:
             joint = t >= 0.5 and 1.0 / LEAP < change < LEAP
             idle = idle + 1 if value - new <= RESTS * abs(value) else 0
             here, value = there, new
-            if idle >= IDLE:
+            if idle >= IDLE_STEPS:
                 return
 
     def search(
@@ -117,7 +120,7 @@ class JointNewton:
     ) -> tuple[float, Place, float]:
         """As far towards the goal as the objective falls."""
         t = 1.0
-        while t > SHORTEST:
+        while t > SHORTEST_STEP:
             there = self.place(here.x + t * (x - here.x), here.level + t * (level - here.level))
             new = self.value(there)
             if new <= value:
@@ -134,7 +137,7 @@ class JointNewton:
         live = self.c > 0.0
         found[live] = self.pull / self.c[live]
         for q in (self.force(place), found):
-            self.passes += 1
+            self.ledger.read(self.stored)
             yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
 
     def force(self, place: Place) -> np.ndarray:
@@ -171,6 +174,7 @@ class JointNewton:
         """
         A = self.X[live] if not np.all(live) else self.X
         if self.gram is None:
+            self.ledger.read(self.stored)
             K = A @ A.T
             self.gram = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=float)
         twice = 2.0 * self.a
@@ -182,6 +186,7 @@ class JointNewton:
             return None
         p, t = found
         self.pull = p
+        self.ledger.read(self.stored)
         x = np.asarray(A.T @ p).ravel() / -twice
         return x, float(t[0]) if self.fit_intercept else 0.0
 
@@ -191,17 +196,18 @@ class JointNewton:
         """Unknown are x and t; with p = weight (A x + Z t - goal): 2 a x + A'p = 0, Z'p = ends."""
         A = self.X[live] if not np.all(live) else self.X
         root = np.sqrt(weight)
+        self.ledger.read(4 * self.stored)  # H, two products for the right-hand side, and the forces
         scaled = sp.diags_array(root) @ A if sp.issparse(A) else A * root[:, None]
         H = scaled.T @ scaled
-        H = np.array(H.toarray() if sp.issparse(H) else H)
+        H = np.ascontiguousarray(H.toarray() if sp.issparse(H) else H)
         diagonal = np.einsum("ii->i", H)  # a view, whatever the order
         diagonal += 2.0 * self.a
         weighted = weight[:, None] * Z
         B = np.asarray(A.T @ weighted)
-        factor = factor_of(H)
+        factor = damped_cholesky(H, dampings=DAMPINGS)
         if factor is None:
             return None
-        solved, _ = lapack.dpotrs(factor, np.column_stack([A.T @ (weight * goal), B]), lower=1)
+        solved = solve_by(factor, np.column_stack([A.T @ (weight * goal), B]))
         # x = H^-1 (A'W goal - B t), and (Z'WZ - B'H^-1 B) t = ends + Z'W goal - B'H^-1 A'W goal
         inner = Z.T @ weighted - B.T @ solved[:, 1:]
         t = small_solve(inner, ends + weighted.T @ goal - B.T @ solved[:, 0])
@@ -214,23 +220,12 @@ def bordered(
     H: np.ndarray, right: np.ndarray, B: np.ndarray, C: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """H p - B t = right and C'p = ends, for positive definite H, whose diagonal changes."""
-    factor = factor_of(H)
+    factor = damped_cholesky(H, dampings=DAMPINGS)
     if factor is None:
         return None
-    solved, _ = lapack.dpotrs(factor, np.column_stack([right, B]), lower=1)
+    solved = solve_by(factor, np.column_stack([right, B]))
     t = small_solve(C.T @ solved[:, 1:], ends - C.T @ solved[:, 0])
     return solved[:, 0] + solved[:, 1:] @ t, t
-
-
-def factor_of(H: np.ndarray) -> np.ndarray | None:
-    """Cholesky factor of H, or of what a little more on its diagonal makes of it."""
-    diagonal = np.einsum("ii->i", H)
-    for damping in DAMPINGS:
-        diagonal *= 1.0 + damping
-        factor, failed = lapack.dpotrf(H.T, lower=1, clean=0)
-        if not failed:
-            return np.asarray(factor)
-    return None
 
 
 def small_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Huber regression that finds its scale: min over x and sigma, with a certificate for both.
 
-Small data are left to Newton's method in everything at once (``joint_huber``). Else a search along
-sigma: at a fixed sigma the objective Phi of ``huber_objective`` is ``sigma + (2 / sigma) P`` with P
+Small data are left to Newton's method in everything at once (``joint``). Else a search along
+sigma: at a fixed sigma the objective Phi of ``objective`` is ``sigma + (2 / sigma) P`` with P
 an ordinary problem, Huber loss with delta = epsilon sigma and l2 = a sigma, and the dual point
 of any slice, scaled into the dual's ball, proves a bound for the whole.
 """
@@ -19,19 +19,12 @@ from ...regularizers import ElasticNet
 from ...result import Progress, Result, Trace
 from .joint import JointNewton
 from .objective import best_scale, joint_bound, joint_value
+from .tuning import EXACT, FAINTEST_SLICE, FORGET, IDLE_SLICES, LOOKS, MOST_SLICES, TIGHTEST
 
 if TYPE_CHECKING:
     from ..intercept import Design
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
-
-EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
-TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
-MOST_STEPS = 60
-FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
-IDLE = 12  # and so many end the search
-LOOKS = 50  # at a slice, before the search goes on with what it has
-FAINTEST = 1e-12  # of the first scale: below it the data is fitted exactly
 
 
 class Slice(NamedTuple):
@@ -70,6 +63,7 @@ class HuberScale:
         self.tol, self.callback = options.get("tol", 1e-6), options.get("callback")
         self.options = {k: v for k, v in options.items() if k not in ("tol", "callback")}
         self.x = self.options.pop("x0", None)
+        self.max_passes = self.options.pop("max_passes", 1000)
         if design.fit_intercept and np.all(b == b[0]):
             self.x = np.append(np.zeros(design.d), b[0])
         self.trace, self.passes, self.seconds = Trace(), 0.0, 0.0
@@ -99,8 +93,9 @@ class HuberScale:
         start = {} if self.x is None else {"x0": self.x}
         patience = Patience(LOOKS)
         options = {**self.options, **start, "tol": max(tol, TIGHTEST), "callback": patience}
+        options["max_passes"] = max(self.max_passes - self.passes, 1e-3)
         result = self.design.solve(self.b, loss, reg, self.weight, **options)
-        self.passes += result.passes
+        self.passes += result.passes + 1.0  # and the residuals of what was found
         self.seconds += result.seconds
         self.x = result.x
         problem = self.design.problem(self.b, loss, reg, self.weight)
@@ -165,7 +160,7 @@ class HuberScale:
                 for bound, q in newton.bounds(place):
                     if bound > self.bound:
                         self.bound, self.q = bound, q
-                self.passes, self.seconds = newton.passes, clock() - started
+                self.passes, self.seconds = newton.ledger.passes, clock() - started
                 status = self.judge("max_seconds" if self.seconds >= limit else "")
                 if status:
                     return status
@@ -185,7 +180,7 @@ class HuberScale:
             return "converged"
         if self.callback is not None and self.callback(self.trace.rows[-1]):
             return "interrupted"
-        return ended
+        return ended or ("max_passes" if self.passes >= self.max_passes else "")
 
     def run_slices(self) -> Result:
         """The search along sigma."""
@@ -195,24 +190,24 @@ class HuberScale:
             first = sigma = spread if spread > 0.0 else 1.0
         tol, stuck, width, status = max(EXACT, 0.01 * self.tol), 0, math.inf, ""
         smallest, idle = math.inf, 0
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_SLICES):
             found, ended = self.look(sigma, tol)
             status = self.judge(ended if ended in ("interrupted", "max_seconds") else "")
             rel_gap = self.trace.rows[-1].rel_gap
             idle = 0 if rel_gap < 0.9 * smallest else idle + 1
             smallest = min(smallest, rel_gap)
-            if status or idle >= IDLE:
+            if status or idle >= IDLE_SLICES:
                 break
             tol = max(EXACT * min(rel_gap, 1.0), 0.01 * self.tol)
             if idle and idle % FORGET == 0:  # a loose slice has misled the bracket
                 self.low = self.high = None
                 stuck, width, tol = 0, math.inf, 0.01 * self.tol
-                sigma = max(self.sigma, FAINTEST * first)
+                sigma = max(self.sigma, FAINTEST_SLICE * first)
                 continue
             if self.low is not None and self.high is not None:
                 now = math.log(self.high.sigma / self.low.sigma)
                 stuck, width = (stuck + 1, width) if now > 0.5 * width else (0, now)
-            sigma = max(self.next_scale(found, stuck), FAINTEST * first)
+            sigma = max(self.next_scale(found, stuck), FAINTEST_SLICE * first)
         how = f"search along the scale, {len(self.trace)} slices"
         return self.result(status or "max_passes", how)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...data.matrix import Dense
 from ...errors import DataError, ParameterError
 from ...kernel.jit import compiled
 from ...kernel.rng import index
@@ -116,27 +115,25 @@ def choose_sampling(problem: Problem, sampling: str) -> str:
     if sampling not in SAMPLINGS:
         raise ParameterError(f"unknown sampling {sampling!r}: choose from {', '.join(SAMPLINGS)}")
     if sampling == "auto":
-        return "uniform" if isinstance(problem.A, Dense) else "nonzeros"
+        return "uniform" if problem.grid.dense else "nonzeros"
     return sampling
 
 
 def make_sampler(problem: Problem, sampling: str) -> Uniform | Nonzeros:
     """Build the compiled sampler. In dense data every entry is stored: both kinds are uniform."""
-    uniform = Uniform(problem.A, problem.n, problem.d, 1.0 / problem.d)
-    if choose_sampling(problem, sampling) == "uniform":
-        return uniform
-    rows = problem.by_rows
-    if isinstance(rows, Dense):
-        return uniform
+    grid = problem.grid
+    if choose_sampling(problem, sampling) == "uniform" or grid.dense:
+        return Uniform(grid.matrix, problem.n, problem.d, 1.0 / problem.d)
+    rows = grid.by_rows.matrix
     if rows.stored == 0:
         raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
-    r, k = problem.stored_counts
+    r, k = grid.row_counts, grid.column_counts
     shift = max(0, (rows.stored // problem.n).bit_length() - 1)
     starts = np.arange(0, rows.stored, 1 << shift)
     guide = np.searchsorted(rows.indptr.astype(np.int64), starts, side="right") - 1
     return Nonzeros(
         rows,
-        problem.by_columns,
+        grid.by_columns.matrix,
         guide.astype(np.uint32 if problem.n < 2**32 else np.uint64),
         shift,
         rows.stored,

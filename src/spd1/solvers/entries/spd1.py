@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...control.steps import FadingSteps, Proposal
+from ...data.grid import Grid
+from ...engines.serial import Task
 from ...kernel.jit import helper, kernel
-from ..base import EntryMethod, typical_sizes
+from ..base import typical_sizes
+from .base import EntryMethod
+from .tuning import AHEAD, CAUTION
 
 CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
-AHEAD = 32  # steps whose entries are read together
-CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
 
 
 class Averaged(NamedTuple):
@@ -75,8 +79,18 @@ class SPD1(EntryMethod):
     """Stochastic primal-dual method with O(1) work in each iteration."""
 
     name = "spd1"
+    rule = FadingSteps
+    fades = True
     kind = CONSTANT
     head_start = 0  # automatic steps start as if a pass had been made: less wild
+
+    def adopt(self, proposal: Proposal) -> None:
+        """Automatic steps fade as Theorem 1 says, those of a theorem as it says; others stay."""
+        super().adopt(proposal)
+        theory = INVERSE_LINEAR if self.problem.mu > 0 and self.problem.gamma > 0 else INVERSE_SQRT
+        kinds = {"auto": INVERSE_SQRT, "theory": theory}
+        self.kind = kinds.get(proposal.source, CONSTANT)
+        self.head_start = self.a_pass if proposal.source == "auto" else 0
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         n, d = self.problem.n, self.problem.d
@@ -91,29 +105,22 @@ class SPD1(EntryMethod):
         for sums in self.state[2:]:
             sums[:] = 0.0
 
-    def epoch(self) -> Iterator[None]:
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         for first, count in self.chunks(self.a_pass):
-            self._run(first, count)
             self.t = first + count
-            self.entries_read += count * self.problem.A.stored / self.a_pass
-            self.paper_passes += count / self.a_pass
-            yield
+            self.ledger.paper_passes += count / self.a_pass
+            yield [Task(0, 0, partial(self.steps_on, first=first, count=count))]
 
-    def _run(self, first: int, count: int) -> None:
+    def steps_on(self, tile: Any, first: int, count: int) -> float:
+        """Steps first .. first + count - 1 on a tile; returns the entries read."""
+        del tile  # the sampler knows it
         p = self.problem
         steps = Schedule(self.steps["eta"], self.steps["tau"], self.kind, self.origin, self.window)
         spd1_steps(
-            self.sampler,
-            p.b,
-            self.weights,
-            self.state,
-            p.loss,
-            p.net,
-            steps,
-            first,
-            count,
+            self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
             self.key,
-        )
+        )  # fmt: skip
+        return count * p.stored / self.a_pass
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         s, T = self.state, self.t - self.window
@@ -126,11 +133,10 @@ class SPD1(EntryMethod):
     def default_steps(self) -> dict[str, float]:
         """Theorem 1 with estimates for D and L, and with caution."""
         p = self.problem
-        self.kind, self.head_start = INVERSE_SQRT, self.a_pass
         D, L = typical_sizes(p)
         R = math.sqrt(float(p.row_norms_squared.mean()) + 1e-300)
         R_prime = math.sqrt(float(p.column_norms_squared.mean()) + 1e-300)
-        root = math.sqrt(2.0 * p.A.stored / p.n)
+        root = math.sqrt(2.0 * p.stored / p.n)
         eta, tau = root * D / (L * R), root * L * p.n / (D * R_prime)
         return {"eta": CAUTION * eta, "tau": CAUTION * tau}
 
@@ -144,8 +150,6 @@ class SPD1(EntryMethod):
             }
         )
         if p.mu > 0 and p.gamma > 0:
-            self.kind = INVERSE_LINEAR
             return {"eta": 2.0 / p.mu, "tau": 2.0 * p.n * p.d / p.gamma}
-        self.kind = INVERSE_SQRT
         root = math.sqrt(2.0 * p.d)
         return {"eta": root * p.D / (p.L * p.R), "tau": root * p.L * p.n / (p.D * p.R_prime)}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.products import adjoint, margins
+from ...control.steps import Proposal
+from ...data.grid import Grid
+from ...engines.serial import Task
 from ...kernel.jit import kernel
-from ..base import EntryMethod, saddle_steps
+from ..base import saddle_steps
+from .base import EntryMethod
+from .tuning import AHEAD
 
-AHEAD = 32  # steps whose entries are read together
 ENTRIES_A_STEP = 3  # a_ij, a_i'j, a_ij'
 CONTRACTION_FACTOR = 4096.0 / 5.0 * math.log(5.0)  # Theorem 3: (1 - 5/(4096 m))^T <= 1/5
 
@@ -62,42 +66,39 @@ class SPD1VR(EntryMethod):
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
-        self.inner_steps = self.a_pass  # T = nd, as in the paper's experiments
+        self.inner_steps = self.a_pass
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         self.state = Snapshot(x.copy(), y.copy(), x.copy(), y.copy(), np.zeros(p.d), np.zeros(p.n))
 
-    def epoch(self) -> Iterator[None]:
+    def adopt(self, proposal: Proposal) -> None:
+        """T = nd, as in the paper's experiments; Theorem 3 has a T of its own."""
+        super().adopt(proposal)
+        self.inner_steps = self.theory_inner_steps() if proposal.source == "theory" else self.a_pass
+
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         p, s = self.problem, self.state
         s.x_snap[:], s.y_snap[:] = s.x, s.y
-        s.gradient[:] = adjoint(p.A, p.c * s.y)
-        s.margins[:] = margins(p.A, s.x)
-        self.entries_read += 2 * p.A.stored
-        self.paper_passes += 1
-        density = p.A.stored / self.a_pass  # uniform draws of sparse data mostly read nothing
+        s.gradient[:] = grid.adjoint(p.c * s.y)
+        s.margins[:] = grid.margins(s.x)
+        self.ledger.paper_passes += 1
         for first, count in self.chunks(self.inner_steps):
-            self._run(first, count)
             self.t = first + count
-            self.entries_read += ENTRIES_A_STEP * count * density
-            self.paper_passes += count / self.a_pass
-            yield
+            self.ledger.paper_passes += count / self.a_pass
+            yield [Task(0, 0, partial(self.steps_on, first=first, count=count))]
 
-    def _run(self, first: int, count: int) -> None:
+    def steps_on(self, tile: Any, first: int, count: int) -> float:
+        """Inner steps first .. first + count - 1 on a tile; returns the entries read."""
+        del tile  # the sampler knows it
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
         spd1_vr_steps(
-            self.sampler,
-            p.b,
-            self.weights,
-            self.state,
-            p.loss,
-            p.net,
-            steps,
-            first,
-            count,
+            self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
             self.key,
-        )
+        )  # fmt: skip
+        density = p.stored / self.a_pass  # uniform draws of sparse data mostly read nothing
+        return ENTRIES_A_STEP * count * density
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.state.x.copy(), self.state.y.copy())]
@@ -106,7 +107,7 @@ class SPD1VR(EntryMethod):
         return saddle_steps(self.problem)
 
     def theory_steps(self) -> dict[str, Any]:
-        """Theorem 3, which also sets the number of inner steps T."""
+        """Theorem 3, which also has a number of inner steps T."""
         p = self.problem
         self.demand(
             {
@@ -114,13 +115,23 @@ class SPD1VR(EntryMethod):
                 "a strongly convex regularizer (l2 > 0 for every feature)": p.mu > 0,
             }
         )
-        # The theorem assumes kappa, kappa' >= 1; R and R' are only bounds, so they may be enlarged.
-        R2 = max(p.R**2, p.mu * p.gamma)
-        R2_prime = max(p.R_prime**2, p.n * p.mu * p.gamma / p.d)
-        rows = p.d * R2 / (p.mu * p.gamma)  # d kappa
-        columns = p.d * R2_prime / (p.mu * p.gamma)  # n kappa'
-        self.inner_steps = math.ceil(CONTRACTION_FACTOR * max(rows, columns))
+        R2, R2_prime, rows, columns = self.conditions()
         return {
             "eta": p.gamma / (128.0 * R2) * min(rows / columns, 1.0),
             "tau": p.n * p.mu / (128.0 * R2_prime) * min(columns / rows, 1.0),
         }
+
+    def theory_inner_steps(self) -> int:
+        """Theorem 3's T: after so many steps at most a fifth of the distance is left."""
+        _, _, rows, columns = self.conditions()
+        return math.ceil(CONTRACTION_FACTOR * max(rows, columns))
+
+    def conditions(self) -> tuple[float, float, float, float]:
+        """R^2, R'^2, d kappa and n kappa'.
+
+        The theorem assumes kappa, kappa' >= 1; R and R' are only bounds, so they may be enlarged.
+        """
+        p = self.problem
+        R2 = max(p.R**2, p.mu * p.gamma)
+        R2_prime = max(p.R_prime**2, p.n * p.mu * p.gamma / p.d)
+        return R2, R2_prime, p.d * R2 / (p.mu * p.gamma), p.d * R2_prime / (p.mu * p.gamma)

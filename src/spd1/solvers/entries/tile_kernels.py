@@ -1,9 +1,11 @@
 """Kernels of SPD1 and SPD1-VR on tiles: blocks of consecutive rows by blocks of columns.
 
-All kernels work inside an ``Area``, a rectangle of the data that is cut into tiles of at most
-p x q entries; a serial run passes the whole matrix. The unbiased factors are the numbers of
-blocks: B row blocks, each drawn as often as the others, so that B A_IJ'(c y)_I is unbiased for
-the area's part of A'(c y) whatever the sizes of the blocks at the edges, and C column blocks.
+A kernel gets a tile of the grid as a matrix of its own, and the parts of the state that belong to
+its rows and columns; it reads and writes nothing else. Two things it is told of the rest: n, the
+rows of all the data, and ``outside``, what other columns add to the margins of its rows (empty:
+nothing). Inside, the tile is cut into blocks of at most p x q entries. The unbiased factors are
+the numbers of blocks: B row blocks, each drawn as often as the others, so that B A_IJ'(c y)_I is
+unbiased for A'(c y) whatever the sizes of the blocks at the edges, and C column blocks.
 """
 
 from __future__ import annotations
@@ -15,21 +17,11 @@ import numpy as np
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from .spd1 import fading
-
-STRIP = 512  # columns that are summed and stepped at once: their sums stay in the first cache
-
-
-class Area(NamedTuple):
-    """A rectangle of the data."""
-
-    row_start: int
-    row_stop: int
-    column_start: int
-    column_stop: int
+from .tuning import STRIP
 
 
 class Tile(NamedTuple):
-    """Rows and columns of a tile, and whether the data lie row by row."""
+    """Rows and columns of a block, and whether the data lie row by row."""
 
     p: int
     q: int
@@ -37,16 +29,11 @@ class Tile(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """State of whole-row tiles: iterates and what is known beyond the area.
-
-    ``gradient`` is A'(c y), kept up to date; ``outside`` holds the margins that come from
-    columns outside the area: zeros in a serial run.
-    """
+    """State of whole-row tiles: iterates, and A'(c y), kept up to date."""
 
     x: np.ndarray
     y: np.ndarray
     gradient: np.ndarray
-    outside: np.ndarray
 
 
 class RowData(NamedTuple):
@@ -59,16 +46,16 @@ class RowData(NamedTuple):
 
 
 @helper
-def blocks(start, stop, size):
-    """Number of blocks of ``size`` in start .. stop-1; the last one may be smaller."""
-    return (stop - start + size - 1) // size
+def blocks(count, size):
+    """Number of blocks of ``size`` in 0 .. count-1; the last one may be smaller."""
+    return (count + size - 1) // size
 
 
 @helper
-def block(start, stop, size, number):
+def block(count, size, number):
     """First and last + 1 of a block."""
-    first = start + np.int64(number) * size
-    return first, min(first + size, stop)
+    first = np.int64(number) * size
+    return first, min(first + size, count)
 
 
 @helper
@@ -138,20 +125,21 @@ def tile_adjoint(A, row_major, first, last, low, high, w, out):
 
 
 @kernel
-def tile_spd1_steps(A, area, tile, rows, state, loss, net, steps, first, count, key):
+def tile_spd1_steps(A, n, outside, tile, rows, state, loss, net, steps, first, count, key):
     """Steps ``first .. first + count - 1`` of Algorithm 1, a tile a step, from the old values."""
     x, y = state.x, state.y
-    B = blocks(area.row_start, area.row_stop, tile.p)
-    C = blocks(area.column_start, area.column_stop, tile.q)
+    B = blocks(A.rows(), tile.p)
+    C = blocks(A.columns(), tile.q)
+    everywhere = B * (n / A.rows())  # blocks of all the data
     pull, u, w = np.empty(tile.q), np.empty(tile.p), np.empty(tile.p)
     for t in range(first, first + count):
-        i0, i1 = block(area.row_start, area.row_stop, tile.p, index(key, 2 * t, B))
-        j0, j1 = block(area.column_start, area.column_stop, tile.q, index(key, 2 * t + 1, C))
+        i0, i1 = block(A.rows(), tile.p, index(key, 2 * t, B))
+        j0, j1 = block(A.columns(), tile.q, index(key, 2 * t + 1, C))
         fade = fading(steps.kind, t - steps.origin)
-        eta = steps.eta * fade * (area.row_stop - area.row_start) / B
+        eta = steps.eta * fade * A.rows() / B
         sigma = steps.tau * fade / C
         for i in range(i0, i1):
-            w[i - i0] = B * rows.c[i] * y[i]
+            w[i - i0] = everywhere * rows.c[i] * y[i]
         tile_adjoint(A, tile.row_major, i0, i1, j0, j1, w, pull)
         tile_margins(A, tile.row_major, i0, i1, j0, j1, x[j0:j1], u)
         now = t - steps.window + 1.0
@@ -162,26 +150,28 @@ def tile_spd1_steps(A, area, tile, rows, state, loss, net, steps, first, count, 
         for i in range(i0, i1):
             state.y_sum[i] += y[i] * (now - state.y_last[i])
             state.y_last[i] = now
-            y[i] = loss.prox_conjugate(y[i] + sigma * C * u[i - i0], rows.b[i], sigma)
+            rest = sigma * outside[i] if len(outside) > 0 else 0.0
+            y[i] = loss.prox_conjugate(y[i] + sigma * C * u[i - i0] + rest, rows.b[i], sigma)
 
 
 @kernel
-def tile_vr_steps(A, area, tile, rows, state, loss, net, steps, first, count, key):
+def tile_vr_steps(A, n, tile, rows, state, loss, net, steps, first, count, key):
     """Inner steps of Algorithm 2 with tiles (I, J), (I', J) and (I, J') for the three entries."""
     x, y, x_snap, y_snap, G, m = state
-    B = blocks(area.row_start, area.row_stop, tile.p)
-    C = blocks(area.column_start, area.column_stop, tile.q)
-    eta = steps[0] * (area.row_stop - area.row_start) / B
+    B = blocks(A.rows(), tile.p)
+    C = blocks(A.columns(), tile.q)
+    eta = steps[0] * A.rows() / B
     sigma = steps[1] / C
+    everywhere = B * (n / A.rows())
     pull, ahead, moved = np.empty(tile.q), np.empty(tile.q), np.empty(tile.q)
     u, w, y_bar = np.empty(tile.p), np.empty(tile.p), np.empty(tile.p)
     for t in range(first, first + count):
-        i0, i1 = block(area.row_start, area.row_stop, tile.p, index(key, 4 * t, B))
-        j0, j1 = block(area.column_start, area.column_stop, tile.q, index(key, 4 * t + 1, C))
-        k0, k1 = block(area.row_start, area.row_stop, tile.p, index(key, 4 * t + 2, B))
-        l0, l1 = block(area.column_start, area.column_stop, tile.q, index(key, 4 * t + 3, C))
+        i0, i1 = block(A.rows(), tile.p, index(key, 4 * t, B))
+        j0, j1 = block(A.columns(), tile.q, index(key, 4 * t + 1, C))
+        k0, k1 = block(A.rows(), tile.p, index(key, 4 * t + 2, B))
+        l0, l1 = block(A.columns(), tile.q, index(key, 4 * t + 3, C))
         for i in range(k0, k1):  # x_bar_J from the rows I'
-            w[i - k0] = B * rows.c[i] * (y[i] - y_snap[i])
+            w[i - k0] = everywhere * rows.c[i] * (y[i] - y_snap[i])
         tile_adjoint(A, tile.row_major, k0, k1, j0, j1, w, pull)
         for j in range(j0, j1):
             x_bar = net.prox(x[j] - eta * (pull[j - j0] + G[j]), eta, j)
@@ -191,7 +181,7 @@ def tile_vr_steps(A, area, tile, rows, state, loss, net, steps, first, count, ke
         tile_margins(A, tile.row_major, i0, i1, l0, l1, moved, u)
         for i in range(i0, i1):
             y_bar[i - i0] = loss.prox_conjugate(y[i] + sigma * (u[i - i0] + m[i]), rows.b[i], sigma)
-            w[i - i0] = B * rows.c[i] * (y_bar[i - i0] - y_snap[i])
+            w[i - i0] = everywhere * rows.c[i] * (y_bar[i - i0] - y_snap[i])
         tile_adjoint(A, tile.row_major, i0, i1, j0, j1, w, pull)
         tile_margins(A, tile.row_major, i0, i1, j0, j1, ahead, u)
         for j in range(j0, j1):
@@ -201,62 +191,65 @@ def tile_vr_steps(A, area, tile, rows, state, loss, net, steps, first, count, ke
 
 
 @kernel
-def whole_row_steps(A, area, tile, rows, state, loss, net, steps, mu, order):
-    """Visit the row blocks of ``order`` once: SPD1-VR with tiles as wide as the area.
+def whole_row_steps(A, n, outside, tile, rows, state, loss, net, steps, mu, order):
+    """Visit the row blocks of ``order`` once: SPD1-VR with blocks as wide as the tile.
 
     No estimate is noisy: margins are exact, and the snapshot of a tile's rows moves on with
     them (G follows), so that x_bar = prox(x - eta G). Rows see the tile's earlier rows move
     through the products of the rows with each other; y+ serves as y_bar.
     """
-    x, y, G, outside = state
-    low, high = area.column_start, area.column_stop
-    B = blocks(area.row_start, area.row_stop, tile.p)
-    eta = steps[0] * (area.row_stop - area.row_start) / B
-    response = eta * B / (1.0 + eta * mu)  # how far x follows G + B A_I'(c delta)
-    ahead, pull = np.empty(high - low), np.empty(STRIP)
+    x, y, G = state
+    d = A.columns()
+    B = blocks(A.rows(), tile.p)
+    eta = steps[0] * A.rows() / B
+    everywhere = B * (n / A.rows())
+    response = eta * everywhere / (1.0 + eta * mu)  # how far x follows G + B A_I'(c delta)
+    ahead, pull = np.empty(d), np.empty(STRIP)
     u, move = np.empty(tile.p), np.empty(tile.p)
-    for j in range(low, high):
-        ahead[j - low] = net.prox(x[j] - eta * G[j], eta, j)
+    for j in range(d):
+        ahead[j] = net.prox(x[j] - eta * G[j], eta, j)
     for number in order:
-        first, last = block(area.row_start, area.row_stop, tile.p, number)
-        tile_margins(A, tile.row_major, first, last, low, high, ahead, u)
+        first, last = block(A.rows(), tile.p, number)
+        tile_margins(A, tile.row_major, first, last, 0, d, ahead, u)
         for i in range(first, last):
             r, move_i = i - first, 0.0
             sigma = steps[1] * rows.shares[i]
             if sigma > 0.0:  # empty rows and rows without weight are solved already
-                margin = outside[i] + u[r]
+                margin = u[r] + (outside[i] if len(outside) > 0 else 0.0)
                 for k in range(r):
                     margin -= response * rows.gram[i, k] * move[k]
                 y_new = loss.prox_conjugate(y[i] + sigma * margin, rows.b[i], sigma)
                 move_i = rows.c[i] * (y_new - y[i])
                 y[i] = y_new
             move[r] = move_i
-        for start in range(low, high, STRIP):
-            stop = min(start + STRIP, high)
+        for start in range(0, d, STRIP):
+            stop = min(start + STRIP, d)
             tile_adjoint(A, tile.row_major, first, last, start, stop, move, pull)
-            x_part, G_part, ahead_part = x[start:stop], G[start:stop], ahead[start - low :]
+            x_part, G_part, ahead_part = x[start:stop], G[start:stop], ahead[start:]
             for k in range(stop - start):
-                x_new = net.prox(x_part[k] - eta * (G_part[k] + B * pull[k]), eta, start + k)
+                x_new = net.prox(
+                    x_part[k] - eta * (G_part[k] + everywhere * pull[k]), eta, start + k
+                )
                 gradient = G_part[k] + pull[k]
                 x_part[k], G_part[k] = x_new, gradient
                 ahead_part[k] = net.prox(x_new - eta * gradient, eta, start + k)
 
 
 @kernel
-def gram_of_tiles(A, area, tile, out):
-    """Fill in a_i'a_k for all rows i of the area and the rows k before i in its tile."""
-    low, high = area.column_start, area.column_stop
-    line = np.empty(high - low if tile.row_major else tile.p)
-    for number in range(blocks(area.row_start, area.row_stop, tile.p)):
-        first, last = block(area.row_start, area.row_stop, tile.p, number)
+def gram_of_tiles(A, tile, from_block, to_block, out):
+    """Fill in a_i'a_k for all rows i of some blocks and the rows k before i in its block."""
+    d = A.columns()
+    line = np.empty(d if tile.row_major else tile.p)
+    for number in range(from_block, to_block):
+        first, last = block(A.rows(), tile.p, number)
         if tile.row_major:
             for i in range(first + 1, last):
-                for k in range(high - low):
-                    line[k] = A.values[i, low + k]
-                tile_margins(A, True, first, i, low, high, line, out[i])
+                for k in range(d):
+                    line[k] = A.values[i, k]
+                tile_margins(A, True, first, i, 0, d, line, out[i])
         else:  # the sum of the columns' outer products
             out[first:last] = 0.0
-            for j in range(low, high):
+            for j in range(d):
                 for i in range(first, last):
                     line[i - first] = A.values[i, j]
                 for i in range(first + 1, last):

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.matrix import Dense
-from ...data.products import adjoint
+from ...control.balance import TileSteps
+from ...data.grid import Grid
+from ...engines.ledger import Ledger
+from ...engines.serial import Task
 from ...errors import IncompatibleError, ParameterError
-from ..base import Method, typical_labels
-from ..rows.kernels import shuffle_blocks
+from ...kernel.rng import shuffle_blocks
+from ..base import TileMethod, typical_labels
+from ..tuning import ENTRIES_A_CHUNK
 from .sparse_tiles import sparse_row_steps, sparse_spd1_steps
 from .spd1 import SPD1, Schedule
-from .spd1_vr import SPD1VR
+from .spd1_vr import ENTRIES_A_STEP, SPD1VR
 from .tile_kernels import (
-    Area,
     RowData,
     Tile,
     Whole,
@@ -31,38 +34,49 @@ from .tile_kernels import (
     tile_vr_steps,
     whole_row_steps,
 )
+from .tuning import SHARE
 
 if TYPE_CHECKING:
     from ...problem import Problem
 
-ENTRIES_A_CHUNK = 5_000_000  # between two looks at the clock and at Ctrl-C
-SHARE = 0.5  # eta = SHARE / (mu n) was best or nearly so on all dense data with d >= n
+NOTHING = np.zeros(0)  # what other columns add to the margins, where there are no others
 
 
-class OnTiles(Method):
-    """What the tiled methods share: the area, its tiles and their sampling."""
+class OnTiles(TileMethod):
+    """What the tiled methods share: their tiles and the sampling of these."""
 
-    def __init__(self, problem: Problem, sampling: str, key: np.uint64, shape: Any) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        sampling: str,
+        key: np.uint64,
+        ledger: Ledger | None = None,
+        *,
+        shape: Any,
+    ) -> None:
         self.shape = shape
-        super().__init__(problem, sampling, key)
+        super().__init__(problem, sampling, key, ledger)
+
+    @property
+    def grid(self) -> Grid:
+        return self.problem.grid if self.dense else self.problem.grid.by_rows
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
             raise ParameterError(f"sampling={sampling!r} means nothing to tiles: leave it out")
         p, (rows, columns) = self.problem, self.shape
-        self.dense = isinstance(p.A, Dense)
-        self.A = p.A if self.dense else p.by_rows
-        self.area = Area(0, p.n, 0, p.d)
-        self.tile = Tile(rows, columns, bool(self.A.row_major))
-        self.row_blocks = -(-p.n // rows)
-        self.column_blocks = -(-p.d // columns)
-        self.a_pass = self.inner_steps = self.row_blocks * self.column_blocks
-        self.column_shares = p.n / np.maximum(p.stored_counts[1], 1)
+        self.dense = p.grid.dense
+        self.tile = Tile(rows, columns, self.grid.row_major)
+        self.row_blocks: int = -(-p.n // rows)
+        self.column_blocks: int = -(-p.d // columns)
+        self.a_pass: int = self.row_blocks * self.column_blocks
+        self.inner_steps = self.a_pass
+        self.column_shares = p.n / np.maximum(p.grid.column_counts, 1)
         self.rows = RowData(p.b, p.c, np.ones(p.n), np.empty((0, 0)))
 
     def chunks(self, count: int, chunk: int = 0) -> Iterator[tuple[int, int]]:
         """Split by entries: a tile step may be long."""
-        tiles = int(ENTRIES_A_CHUNK * self.a_pass / max(self.problem.A.stored, 1))
+        tiles = int(ENTRIES_A_CHUNK * self.a_pass / max(self.problem.stored, 1))
         return super().chunks(count, chunk or max(1, tiles))
 
     def theory_steps(self) -> dict[str, Any]:
@@ -75,36 +89,38 @@ class OnTiles(Method):
 class TiledSPD1(OnTiles, SPD1):
     """Algorithm 1 with a tile a step."""
 
-    def _run(self, first: int, count: int) -> None:
+    def steps_on(self, tile: Any, first: int, count: int) -> float:
         p, s = self.problem, self.steps
         steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window)
         if self.dense:
             tile_spd1_steps(
-                self.A, self.area, self.tile, self.rows, self.state, p.loss, p.net, steps,
-                first, count, self.key,
+                tile, p.n, NOTHING, self.tile, self.rows, self.state, p.loss, p.net, steps, first,
+                count, self.key,
             )  # fmt: skip
         else:
             sparse_spd1_steps(
-                self.A, self.area, self.tile, self.rows, self.column_shares, self.state, p.loss,
+                tile, p.n, NOTHING, self.tile, self.rows, self.column_shares, self.state, p.loss,
                 p.net, steps, (first, count), self.key,
             )  # fmt: skip
+        return count * p.stored / self.a_pass
 
     def default_steps(self) -> dict[str, float]:
         """Theorem 1 by steps of tiles: the noise falls as if a tile's entries were independent."""
-        fewer = math.sqrt(self.a_pass / max(self.problem.A.stored, 1))
+        fewer = math.sqrt(self.a_pass / max(self.problem.stored, 1))
         return {name: fewer * value for name, value in super().default_steps().items()}
 
 
 class TiledSPD1VR(OnTiles, SPD1VR):
     """Algorithm 2 with tiles for its three entries."""
 
-    def _run(self, first: int, count: int) -> None:
+    def steps_on(self, tile: Any, first: int, count: int) -> float:
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
         tile_vr_steps(
-            self.A, self.area, self.tile, self.rows, self.state, p.loss, p.net, steps, first,
-            count, self.key,
+            tile, p.n, self.tile, self.rows, self.state, p.loss, p.net, steps, first, count,
+            self.key,
         )  # fmt: skip
+        return ENTRIES_A_STEP * count * p.stored / self.a_pass
 
 
 class WholeRows(OnTiles):
@@ -112,7 +128,7 @@ class WholeRows(OnTiles):
 
     name = "spd1-vr"
     step_names = ("eta", "tau")
-    control = "tiles"
+    rule = TileSteps
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
@@ -128,44 +144,40 @@ class WholeRows(OnTiles):
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
-        self.state = Whole(x.copy(), y.copy(), adjoint(p.A, p.c * y), np.zeros(p.n))
-        self.entries_read += p.A.stored
+        self.state = Whole(x.copy(), y.copy(), p.adjoint(p.c * y))
 
-    def epoch(self) -> Iterator[None]:
-        p = self.problem
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         for _, count in self.chunks(self.row_blocks - self.known):
-            self._multiply_rows(count)
-            self.entries_read += count / self.row_blocks * p.A.stored
-            yield
+            yield [Task(0, 0, partial(self.multiply_rows, count=count))]
         shuffle_blocks(self.order, self.key, self.t, 1)
         start = self.t
         for first, count in self.chunks(self.row_blocks):
-            self._run(self.order[first - start : first - start + count])
             self.t = first + count
-            self.entries_read += count / self.row_blocks * p.A.stored
-            self.paper_passes += count / self.row_blocks
-            yield
+            self.ledger.paper_passes += count / self.row_blocks
+            order = self.order[first - start : first - start + count]
+            yield [Task(0, 0, partial(self.steps_on, order=order))]
 
-    def _multiply_rows(self, count: int) -> None:
-        """Products of the rows of the next ``count`` tiles, once a run."""
-        start, stop = self.known * self.tile.p, (self.known + count) * self.tile.p
-        area = self.area._replace(row_start=start, row_stop=min(stop, self.problem.n))
-        gram_of_tiles(self.A, area, self.tile, self.rows.gram)
+    def multiply_rows(self, tile: Any, count: int) -> float:
+        """Products of the rows of the next ``count`` blocks, once a run."""
+        gram_of_tiles(tile, self.tile, self.known, self.known + count, self.rows.gram)
         self.known += count
+        return count / self.row_blocks * self.problem.stored
 
-    def _run(self, order: np.ndarray) -> None:
+    def steps_on(self, tile: Any, order: np.ndarray) -> float:
+        """Visit the row blocks of ``order``; returns the entries read."""
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
         if self.dense:
             whole_row_steps(
-                self.A, self.area, self.tile, self.rows, self.state, p.loss, p.net, steps, p.mu,
+                tile, p.n, NOTHING, self.tile, self.rows, self.state, p.loss, p.net, steps, p.mu,
                 order,
             )  # fmt: skip
         else:
             sparse_row_steps(
-                self.A, self.area, self.tile, self.rows, self.column_shares, self.state, p.loss,
+                tile, p.n, NOTHING, self.tile, self.rows, self.column_shares, self.state, p.loss,
                 p.net, steps, order,
             )  # fmt: skip
+        return len(order) / self.row_blocks * p.stored
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         return [(self.state.x.copy(), self.state.y.copy())]

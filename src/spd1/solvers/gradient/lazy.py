@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...certificate.points import dual_from_margins
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ..base import Method
-
-FEW = 4  # up to this many missed steps, repeating them is faster than the closed form
+from ..tuning import ENTRIES_A_CHUNK
+from .tuning import FEW
 
 
 class Rows(NamedTuple):
@@ -127,7 +128,7 @@ class RowMethod(Method):
             raise ParameterError(
                 f"sampling={sampling!r} means nothing to {self.name}: it draws rows"
             )
-        self.A = self.problem.by_rows
+        self.A = self.problem.grid.by_rows.matrix
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
@@ -136,12 +137,12 @@ class RowMethod(Method):
 
     def epoch(self) -> Iterator[None]:
         p = self.problem
-        rows_a_chunk = max(1, int(5_000_000 * p.n / max(p.A.stored, p.n)))
+        rows_a_chunk = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
         for first, count in self.chunks(p.n, rows_a_chunk):
             self._run(first, count)
             self.t = first + count
-            self.entries_read += count / p.n * p.A.stored
-            self.paper_passes += count / p.n
+            self.ledger.read(count / p.n * p.stored)
+            self.ledger.paper_passes += count / p.n
             yield
 
     def _run(self, first: int, count: int) -> None:
@@ -171,11 +172,7 @@ class RowMethod(Method):
 
     def remember_here(self) -> None:
         """Fill the memory with the derivatives at x, and G with their mean gradient."""
-        from ...certificate.gap import dual_from_margins
-        from ...data.products import adjoint, margins
-
         p = self.problem
-        self.state.table[:] = dual_from_margins(p, margins(p.A, self.state.x))
-        self.state.gradient[:] = adjoint(p.A, p.c * self.state.table)
-        self.entries_read += 2 * p.A.stored
-        self.paper_passes += 1
+        self.state.table[:] = dual_from_margins(p, p.margins(self.state.x))
+        self.state.gradient[:] = p.adjoint(p.c * self.state.table)
+        self.ledger.paper_passes += 1

@@ -16,6 +16,7 @@ class PSGD(RowMethod):
     """
 
     name = "psgd"
+    fades = True
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         super().begin(x, y, v)

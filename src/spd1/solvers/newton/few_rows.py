@@ -9,89 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.gap import Pair, pair_of
-from ...data.matrix import Dense
-from ...data.products import adjoint, margins
+from ...certificate.points import Pair, dual_from_margins, pair_of
+from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.jit import kernel
-from ...losses import Squared
 from ...problem import Problem
 from ..base import Method
+from .faces.choose import few_rows
 from .faces.parts import loss_part
-
-LARGEST = 300  # rows
-
-
-def suits(problem: Problem) -> bool:
-    """Whether the problem has few rows, and a regularizer that is l2 and nothing else."""
-    p = problem
-    return p.n <= LARGEST and 2 * p.n <= p.d and p.reg.plain and p.mu > 0
-
-
-def row_gram(problem: Problem) -> np.ndarray:
-    """K = A E^-1 A'."""
-    A, l2 = problem.A, problem.reg.l2
-    if isinstance(A, Dense):
-        rows = np.asarray(A.values, dtype=float)
-        if np.ndim(l2) == 0:
-            return np.asarray((rows @ rows.T) / l2)
-        rows = rows / np.sqrt(l2)
-        return np.asarray(rows @ rows.T)
-    from ...data.matrix import as_scipy
-
-    rows = as_scipy(A)
-    scaled = rows.multiply(1.0 / np.broadcast_to(l2, (problem.d,))) if np.ndim(l2) else rows / l2
-    return np.asarray((scaled @ rows.T).toarray(), dtype=float)
-
-
-def few_columns(problem: Problem) -> bool:
-    """Whether this is least squares with few columns."""
-    p = problem
-    return type(p.loss) is Squared and 4 * p.d <= p.n and p.d <= LARGEST
-
-
-def column_gram(problem: Problem) -> np.ndarray:
-    """A' diag(c) A."""
-    p = problem
-    if isinstance(p.A, Dense):
-        rows = np.asarray(p.A.values, dtype=float)
-        if p.uniform_weights:
-            return np.asarray(rows.T @ rows) / p.n
-        return np.asarray(rows.T @ (rows * p.c[:, None]))
-    out = np.zeros((p.d, p.d))
-    add_outer_products(p.by_rows, p.c, out)
-    return out + np.tril(out, -1).T
-
-
-def root_of(G: np.ndarray) -> np.ndarray:
-    """L with L L' = G, which may be singular."""
-    try:
-        L = np.linalg.cholesky(G)
-        if float(np.min(np.diagonal(L))) > 1e-6 * float(np.max(np.diagonal(L))):
-            return L
-    except np.linalg.LinAlgError:
-        pass
-    values, vectors = np.linalg.eigh(G)
-    root = np.sqrt(np.where(values > 1e-14 * values[-1], values, 0.0))
-    return np.ascontiguousarray(vectors * root)
-
-
-@kernel
-def add_outer_products(A, weights, out):
-    """Add c_i a_i a_i' to the lower triangle of ``out``, for every row; indices are sorted."""
-    for i in range(A.line_count()):
-        if weights[i] == 0.0:
-            continue
-        for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
-            scaled = weights[i] * a
-            for m in range(k + 1):
-                other, value = A.at(i, m)
-                out[j, other] += scaled * value
+from .tuning import FEW_ROWS
 
 
 @kernel
@@ -195,18 +125,25 @@ def solve_in_place(M, x):
             x[k] -= M[i, k] * x[i]
 
 
+class FewRowsState(NamedTuple):
+    """w, with x = E^-1 A'w."""
+
+    w: np.ndarray
+
+
 class FewRows(Method):
     """Newton's method in the span of the rows."""
 
     name = "few-rows"
     step_names = ()
+    rule = NoSteps
     steps_an_epoch = 20
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
-        if not suits(problem) or not (problem.gamma > 0 or problem.label_kind == "count"):
+        if not few_rows(problem) or not (problem.gamma > 0 or problem.label_kind == "count"):
             raise IncompatibleError(
-                f"few-rows needs at most {LARGEST} rows, twice as many columns, a smooth loss and "
+                f"few-rows needs at most {FEW_ROWS} rows, twice as many columns, a smooth loss and "
                 "a regularizer that is l2 alone"
             )
 
@@ -218,26 +155,23 @@ class FewRows(Method):
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
-        self.K = row_gram(p)
-        self.w = -p.c * y
-        u = margins(p.A, x)
+        self.K = p.grid.gram_of_rows(p.reg.l2)
+        self.state = FewRowsState(-p.c * y)
+        u = p.margins(x)
         # Nothing is known of the optimum yet: y = 0 bounds it without a product.
         first = pair_of(p, x.copy(), u, np.zeros(p.n), np.zeros(p.d))
         if not math.isfinite(first.dual.value):
-            v = -adjoint(p.A, p.c * y) if v is None else v
+            v = -p.adjoint(p.c * y) if v is None else v
             first = pair_of(p, x.copy(), u, y.copy(), v)
         self.first: Pair | None = first
         if np.any(x):  # the best w for this x may not exist: take that of its margins
-            from ...certificate.gap import dual_from_margins
-
-            self.w = -p.c * dual_from_margins(p, u)
-        self.entries_read += p.A.stored
+            self.state = FewRowsState(-p.c * dual_from_margins(p, u))
 
     def epoch(self) -> Iterator[None]:
         p = self.problem
         self.first = None
         newton_in_rows(
-            self.K, self.part, p.loss, p.b, p.c, self.w, 0.5 * self.tol, self.steps_an_epoch
+            self.K, self.part, p.loss, p.b, p.c, self.state.w, 0.5 * self.tol, self.steps_an_epoch
         )
         yield
 
@@ -245,25 +179,21 @@ class FewRows(Method):
         if self.first is not None:
             return self.first
         p = self.problem
-        v = adjoint(p.A, self.w)
+        v = p.adjoint(self.state.w)
         x = v / p.reg.l2
-        u = margins(p.A, x)
-        self.entries_read += 2 * p.A.stored
+        u = p.margins(x)
         pair = pair_of(p, x, u, self.dual_point(), v)
         if pair.gap <= self.tol * abs(pair.point.value):
             return pair
         # Newton's w may be outside of the domain of phi*, or further behind x than phi'(u).
-        from ...certificate.gap import dual_from_margins
-
         y = dual_from_margins(p, u)
-        self.entries_read += p.A.stored
-        other = pair_of(p, x, u, y, -adjoint(p.A, p.c * y))
+        other = pair_of(p, x, u, y, -p.adjoint(p.c * y))
         return pair if pair.dual.value > other.dual.value else other
 
     def dual_point(self) -> np.ndarray:
         """The y of w, for which v = A'w is known already: c y = -w."""
         c = self.problem.c
-        return np.asarray(np.divide(-self.w, c, out=np.zeros(len(c)), where=c > 0))
+        return np.asarray(np.divide(-self.state.w, c, out=np.zeros(len(c)), where=c > 0))
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         pair = self.evaluated()

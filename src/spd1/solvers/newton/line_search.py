@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from .faces.parts import fill_terms
+from .tuning import ARMIJO, FAINTEST_BEND, SHORTEST
 
 __all__ = ["search"]
-
-ARMIJO = 1e-2
-SHORTEST = 1e-10  # of a step
-FAINTEST_BEND = 1e-12  # of the largest curvature: what stands in for none where models hold well
 
 
 @np.errstate(over="ignore", invalid="ignore")

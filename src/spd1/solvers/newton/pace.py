@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 
-from ...certificate.gap import Pair
+from ...certificate.points import Pair
+from .tuning import (
+    FORESEEN,
+    GOOD_EPOCH,
+    INNER,
+    KEEPS_PACE,
+    LARGE_GRAM,
+    LEAST_INNER,
+    SET_GROWN,
+    SHARP,
+    SHARPEST,
+    SLOW_EPOCH,
+)
 
 __all__ = ["Pace"]
-
-INNER = 0.1  # how far an epoch solves its model, relative to the gap, ...
-INNER_DENSE = 0.01  # ... and on the dual of dense data, where a look costs as much as many sweeps
-LEAST_INNER = 1e-10  # the same after epochs that did not help
-SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
-SHARPEST = 1e-12
-LARGE_GRAM = 1000  # lines; the sweeps over fewer cost next to nothing, and sharper is better
-FAST = 0.1  # an epoch that shrinks the gap by less asks for a sharper minimiser of such a model
-SLOW = 0.5  # an epoch that shrinks the gap by less asks for Newton's step
-GROWN = 1.1  # a working set this many times larger than the one before has not settled
-FORESEEN = 4  # epochs: no pace is kept for longer
-KEEPS_PACE = 0.9  # epochs of sweeps that leave more of the gap will not reach tol
 
 
 class Pace:
@@ -45,15 +45,15 @@ class Pace:
     def after_look(self, pair: Pair, set_size: int) -> None:
         """Set the goal of the next epoch."""
         gap = pair.gap
-        grown = set_size > GROWN * self.set_size
+        grown = set_size > SET_GROWN * self.set_size
         self.settled = not grown
         self.set_size = set_size
-        if gap > FAST * self.gap and not grown:
+        if gap > GOOD_EPOCH * self.gap and not grown:
             self.sharp = max(0.03 * self.sharp, SHARPEST)
-        if gap > SLOW * self.gap and not grown:
+        if gap > SLOW_EPOCH * self.gap and not grown:
             self.lazy += 1
             self.inner = max(0.05 * self.inner, LEAST_INNER)
-        elif gap <= FAST * self.gap:
+        elif gap <= GOOD_EPOCH * self.gap:
             self.inner = min(2.0 * self.inner, self.most_inner)
         self.kept = gap / self.gap if 0.0 < self.gap < math.inf else 1.0
         self.gap, self.value = gap, abs(pair.point.value)

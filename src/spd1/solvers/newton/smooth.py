@@ -9,28 +9,29 @@ through the d x d matrix of few columns, or by conjugate gradients that read A o
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ...data.matrix import Dense
-from ...data.products import adjoint, margins
-from ...losses import Squared
+from ...data.grid import Scratch
 from ...problem import Problem
-from .faces.parts import curved_lines
-from .few_rows import add_outer_products
-from .linalg.costs import FLOP, PAIR
+from .linalg.cholesky import damped_cholesky, solve_by
 from .linalg.gram import Sample
-from .linalg.subspace import conjugate_gradients, spread_lines
+from .linalg.subspace import conjugate_gradients
+from .tuning import (
+    CG_LIMIT,
+    CG_PASSES,
+    ENTRY,
+    FLOP,
+    HARD_PASSES,
+    LARGEST_SMOOTH_GRAM,
+    LATE_STEPS,
+    PAIR,
+    RUN_STEPS,
+    SPARSE_ENTRY,
+    SPREAD,
+)
 
-LARGEST_GRAM = 1500
-CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
-DENSE_ENTRY = 4e-10  # seconds to read an entry of A once
-SPARSE_ENTRY = 2e-9
-CG_LIMIT = 250
-HARD_PASSES = 6  # times the square root of a problem's hardness, roughly
-STEPS = 6  # of Newton's in a whole run, roughly
-LATE_STEPS = 3  # the same when conjugate gradients have slowed down
+__all__ = ["SmoothDirection", "hardness"]
 
 
 def hardness(problem: Problem) -> float:
@@ -46,31 +47,29 @@ class SmoothDirection:
     def __init__(self, problem: Problem) -> None:
         self.problem = p = problem
         self.l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
-        entry = DENSE_ENTRY if isinstance(p.A, Dense) else SPARSE_ENTRY
-        by_reading = entry * p.A.stored * CG_PASSES
-        steps = STEPS
-        if type(p.loss) is Squared:  # one step says it all, if it is exact
+        self.sample = Sample()
+        dense = p.grid.dense
+        a_pass = 2.0 * (ENTRY if dense else SPARSE_ENTRY) * p.stored  # of a curved product
+        by_reading, steps = a_pass * CG_PASSES, RUN_STEPS
+        if p.loss.quadratic:  # one step says it all, if it is exact
             by_reading *= max(HARD_PASSES * math.sqrt(hardness(p)) / CG_PASSES, 1.0)
             steps = 1
-        spread = 1e-9 * p.n * p.d if not isinstance(p.A, Dense) else 0.0
-        by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + spread
-        self.sample = Sample()
-        if isinstance(p.A, Dense):
+        by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + (0.0 if dense else SPREAD * p.n * p.d)
+        if dense:
             factor = FLOP * p.d * p.d * (p.n / self.stride() + p.d)
         else:
-            pairs = p.A.stored * (p.A.stored / p.n) / self.stride()
-            factor = PAIR * pairs + FLOP * p.d**3
-        if p.n > LARGEST_GRAM or not np.all(self.l2 > 0):
+            factor = PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
+        if p.n > LARGEST_SMOOTH_GRAM or not np.all(self.l2 > 0):
             by_rows = math.inf
-        if p.d > LARGEST_GRAM:
+        if p.d > LARGEST_SMOOTH_GRAM:
             factor = math.inf
         by_columns = steps * factor
         cheapest = min(by_reading, by_rows, by_columns)
         self.way = {by_reading: "cg", by_rows: "rows", by_columns: "columns"}[cheapest]
-        self.patience = LATE_STEPS * factor / (entry * p.A.stored)  # passes
-        self.scaled = np.empty((0, 0))
+        self.patience = LATE_STEPS * factor / max(a_pass, 1e-300)  # passes
+        self.scratch = Scratch()
         self.gram: np.ndarray | None = None
-        self.passes = 0.0
+        self.passes = 0.0  # of conjugate gradients
 
     def solve(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
         """The step from a point with this gradient.
@@ -96,68 +95,34 @@ class SmoothDirection:
 
     def _by_rows(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Woodbury: (E + A'WA)^-1 = E^-1 - E^-1 A'S (1 + S K S)^-1 S A E^-1, S = sqrt W."""
-        from scipy.linalg import lapack
-
         p = self.problem
         if self.gram is None:
-            rows = _dense_rows(p) / np.sqrt(self.l2)
-            self.gram = rows @ rows.T
+            self.gram = p.grid.gram_of_rows(p.reg.l2)
         root = np.sqrt(bend)
-        H = self.gram * root[:, None] * root
-        H.reshape(-1)[:: p.n + 1] += 1.0
         scaled = gradient / self.l2
-        self.passes += 2
-        factor, _ = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
-        inner, _ = lapack.dpotrs(factor, root * margins(p.A, scaled), lower=1)
-        return np.asarray(adjoint(p.A, root * inner) / self.l2 - scaled)
+        factor = damped_cholesky(self.gram * root[:, None] * root, 1.0)
+        if factor is None:  # bend is not finite: the gradient's own direction, scaled
+            return np.asarray(-scaled)
+        inner = solve_by(factor, root * p.margins(scaled))
+        return np.asarray(p.adjoint(root * inner) / self.l2 - scaled)
 
     def _by_columns(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        from scipy.linalg import lapack
-
         p = self.problem
-        stride = self.stride()
-        if isinstance(p.A, Dense):
-            values = p.A.values[::stride]
-            if self.scaled.shape != values.shape:
-                self.scaled = np.empty(values.shape)  # used again: new pages cost more than a copy
-            np.multiply(values, np.sqrt(bend[::stride] * stride)[:, None], out=self.scaled)
-            H = self.scaled.T @ self.scaled
-        else:
-            H = np.zeros((p.d, p.d))
-            sampled = np.zeros(p.n)
-            sampled[::stride] = bend[::stride] * stride
-            add_outer_products(p.by_rows, sampled, H)
-        diagonal = H.reshape(-1)[:: p.d + 1]
-        diagonal *= 1.0 + 1e-12  # relative to each column: their units may differ
-        diagonal += self.l2 + 1e-300
-        self.passes += 1
-        factor, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
-        if failed:
+        H = p.grid.gram(bend, self.stride(), self.scratch)
+        diagonal = np.einsum("ii->i", H).copy() + self.l2
+        factor = damped_cholesky(H, self.l2, mirrored=p.grid.dense)
+        if factor is None:
             return np.asarray(-gradient / (np.abs(diagonal) + 1e-300))
-        step, _ = lapack.dpotrs(factor, -gradient, lower=1)
-        return np.asarray(step)
+        return solve_by(factor, -gradient)
 
     def _by_reading(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
         p = self.problem
 
         def curved(direction: np.ndarray) -> np.ndarray:
             self.passes += 1
-            if p.A.row_major:
-                out = np.zeros(p.d)
-                curved_lines(p.A, bend, direction, out)
-            else:
-                out = adjoint(p.A, bend * margins(p.A, direction))
+            out = p.grid.curved(bend, direction)
             out += self.l2 * direction
             return out
 
         scale = self.l2 + (float(bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
         return conjugate_gradients(curved, -gradient, scale, accuracy, CG_LIMIT)
-
-
-def _dense_rows(problem: Problem) -> Any:
-    A = problem.A
-    if isinstance(A, Dense):
-        return A.values
-    rows = np.zeros((problem.n, problem.d))
-    spread_lines(problem.by_rows, np.arange(problem.n), rows)
-    return rows

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.jit import helper, kernel
-from ...kernel.rng import index
 
 __all__ = [
     "GRADIENT",
@@ -17,7 +16,6 @@ __all__ = [
     "RowTileState",
     "X",
     "row_tile_steps",
-    "shuffle_blocks",
     "tie",
     "tied_row_steps",
 ]
@@ -44,34 +42,21 @@ class Geometry(NamedTuple):
 
 
 @kernel
-def shuffle_blocks(order, key, counter, block):
-    """Fill ``order`` with 0 .. n-1, blocks of consecutive rows in random order."""
-    n = len(order)
-    count = (n + block - 1) // block
-    blocks = np.arange(count)
-    for k in range(count - 1, 0, -1):
-        other = index(key, counter + k, k + 1)
-        blocks[k], blocks[other] = blocks[other], blocks[k]
-    at = 0
-    for k in range(count):
-        for i in range(blocks[k] * block, min(n, (blocks[k] + 1) * block)):
-            order[at] = i
-            at += 1
+def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
+    """Visit the rows of ``order`` once, x free.
 
-
-@kernel
-def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
-    """Visit the rows of ``order`` once, x free."""
+    A is a tile: b, the geometry and the state are those of its rows and columns. n is the number of
+    rows of all the data, ``outside`` what other columns add to the margins (empty: nothing).
+    """
     y, table = state
-    n = len(b)
     if A.is_dense() and net.is_plain():
-        plain_row_steps(A, b, geometry, state, loss, eta, order)
+        plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order)
         return
     for i in order:
         c = geometry.weights[i]
         reach = eta * n * c * geometry.row_norms_squared[i]
         if reach > 0.0:  # empty rows and rows without weight are solved already
-            u = 0.0
+            u = outside[i] if len(outside) > 0 else 0.0
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
                 u += a * table[j, X]
@@ -91,13 +76,13 @@ def row_tile_steps(A, b, geometry, state, loss, net, eta, order):
 
 
 @helper
-def plain_row_steps(A, b, geometry, state, loss, eta, order):
+def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
     """The same for dense rows where every feature has the same l2 and nothing else.
 
     The margin of the next row is summed up while x moves: x is read once a row instead of twice.
     """
     y, table = state
-    n, d = len(b), len(table)
+    d = len(table)
     step, shrink = table[0, STEP], table[0, SHRINK]
     u = 0.0
     for j in range(d):
@@ -108,6 +93,7 @@ def plain_row_steps(A, b, geometry, state, loss, eta, order):
         reach = eta * n * c * geometry.row_norms_squared[i]
         following = 0.0
         if reach > 0.0:
+            u += outside[i] if len(outside) > 0 else 0.0
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
@@ -125,13 +111,13 @@ def plain_row_steps(A, b, geometry, state, loss, eta, order):
 
 
 @kernel
-def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
+def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
     """Visit the rows of ``order`` once, x tied to y; needs l2 > 0 for every feature.
 
     Where x = scale G, the gradient alone is read and written, and it fits into a nearer cache.
     """
     if A.is_dense() and scale != 0.0:
-        plain_tied_steps(A, b, geometry, y, G, loss, scale, order)
+        plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order)
         return
     for i in order:
         c = geometry.weights[i]
@@ -150,6 +136,7 @@ def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
                     v = -G[j]
                     soft = max(v - l1, 0.0) + min(v + l1, 0.0)
                     u += a * min(max(soft / l2, lower), upper)
+            u += outside[i] if len(outside) > 0 else 0.0
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
@@ -160,7 +147,7 @@ def tied_row_steps(A, b, geometry, y, G, loss, net, scale, order):
 
 
 @helper
-def plain_tied_steps(A, b, geometry, y, G, loss, scale, order):
+def plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order):
     """The same for dense rows and x = scale G, the next margin summed up while G moves."""
     d = len(G)
     u = 0.0
@@ -172,7 +159,8 @@ def plain_tied_steps(A, b, geometry, y, G, loss, scale, order):
         reach = c * geometry.row_norms_squared[i]
         move = 0.0
         if reach > 0.0:
-            y_new = loss.prox_near(y[i] + scale * u / reach, b[i], 1.0 / reach, y[i])
+            rest = outside[i] / reach if len(outside) > 0 else 0.0
+            y_new = loss.prox_near(y[i] + scale * u / reach + rest, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
         u = 0.0

@@ -18,16 +18,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.gap import DualPoint, Pair, pair_of
-from ...data.matrix import Dense
-from ...data.products import adjoint, margins
+from ...certificate.points import DualPoint, Pair, pair_of
+from ...control.balance import BalancedSteps
+from ...data.grid import Grid
+from ...engines.serial import Task
 from ...errors import IncompatibleError, ParameterError
+from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
-from ..base import Method, gradient_drift, size_of, typical_labels
+from ..base import TileMethod, gradient_drift, size_of, typical_labels
+from ..newton.newton import Newton
+from ..tuning import BLOCK, ENTRIES_A_CHUNK
 from .kernels import (
     GRADIENT,
     SHRINK,
@@ -36,20 +41,36 @@ from .kernels import (
     RowTileState,
     X,
     row_tile_steps,
-    shuffle_blocks,
     tie,
     tied_row_steps,
 )
 
-BLOCK = 16  # sparse rows are shuffled in blocks of this many: the prefetcher keeps its stride
-ENTRIES_A_CHUNK = 5_000_000
+NOTHING = np.zeros(0)  # what other columns add to the margins, where there are no others
 
 
-class RowTiles(Method):
+GIVEN, TIED, LOOSE = range(3)  # x as given to begin; as G tells it; on its own, in the table
+
+
+class RowState(NamedTuple):
+    """Iterates and G = A'(c y); ``form`` says where x is. Where x is loose, G is in the table, too.
+
+    The table has a line of four numbers per feature, see ``RowTileState``.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    G: np.ndarray
+    table: np.ndarray
+    form: int
+
+
+class RowTiles(TileMethod):
     """Rows in fresh random order, each a small exact saddle-point step."""
 
     name = "rows"
     step_names = ("eta",)
+    rule = BalancedSteps
+    fallback = Newton
     reads_norms = True
     maintains = "gradient"
 
@@ -62,8 +83,7 @@ class RowTiles(Method):
         if sampling not in ("auto", "uniform"):
             raise ParameterError(f"sampling={sampling!r} means nothing to rows: it visits them all")
         p = self.problem
-        self.A = p.by_rows
-        self.dense = isinstance(self.A, Dense)
+        self.dense = p.grid.dense
         self.geometry = Geometry(p.row_norms_squared, p.c)
         self.order = np.arange(p.n)
         self.block = 1 if self.dense else BLOCK
@@ -74,98 +94,108 @@ class RowTiles(Method):
             self.scale = -1.0 / p.mu if simple else 0.0  # x = scale G
         self.passes_ahead = 2 if self.tied else 1  # before the next look at the certificate
         self._pair: Pair | None = None
-        self.loose = False  # whether x and G are in the table, or only in G, where x is tied to it
+
+    @property
+    def grid(self) -> Grid:
+        return self.problem.grid.by_rows
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         if v is None:
-            v = -adjoint(p.A, p.c * y) if np.any(y) else np.zeros(p.d)
-        self.x, self.y, self.G = x, y.copy(), -v
-        self.loose = False
-        self.entries_read += p.A.stored
-        self.largest = max(self.largest, size_of(self.G))
+            v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
+        self.state = RowState(x, y.copy(), -v, np.zeros((0, 4)), GIVEN)
+        self.largest = max(self.largest, size_of(v))
         self._pair = None
 
     def loosen(self) -> None:
         """Put x and G side by side: x goes its own way from here."""
-        self.table = np.empty((self.problem.d, 4), order="F" if self.dense else "C")
-        self.table[:, X], self.table[:, GRADIENT] = self.x, self.G
-        self.state = RowTileState(self.y, self.table)
-        self.loose = True
+        table = np.empty((self.problem.d, 4), order="F" if self.dense else "C")
+        table[:, X], table[:, GRADIENT] = self.point()
+        self.state = self.state._replace(table=table, form=LOOSE)
 
     def set_steps(self) -> None:
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
-        p = self.problem
+        p, table = self.problem, self.state.table
         eta = self.steps["eta"]
-        self.table[:, STEP] = eta if self.dense else eta * p.n / np.maximum(p.stored_counts[1], 1)
-        self.table[:, SHRINK] = 1.0 / (1.0 + self.table[:, STEP] * p.reg.l2)
+        table[:, STEP] = eta if self.dense else eta * p.n / np.maximum(p.grid.column_counts, 1)
+        table[:, SHRINK] = 1.0 / (1.0 + table[:, STEP] * p.reg.l2)
 
-    def epoch(self) -> Iterator[None]:
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         p = self.problem
         self._pair = None
-        if not self.tied:
-            if not self.loose:
+        if self.tied:
+            self.state = self.state._replace(form=TIED)
+        else:
+            if self.state.form != LOOSE:
                 self.loosen()
             self.set_steps()
-        rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.A.stored, p.n)))
+        rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
         for _ in range(self.passes_ahead):
             first = self.t
             shuffle_blocks(self.order, self.key, first, self.block)
             for start in range(0, p.n, rows):
                 part = self.order[start : start + rows]
-                self._run(part)
                 self.t = first + start + len(part)
                 self.updates += len(part)
-                self.entries_read += len(part) / p.n * p.A.stored
-                self.paper_passes += len(part) / p.n
-                yield
-        if self.tied:
-            self.x = self._tied_x()
+                self.ledger.paper_passes += len(part) / p.n
+                yield [Task(0, 0, partial(self.visit, part=part))]
 
-    def _tied_x(self) -> np.ndarray:
-        if self.scale != 0.0:
-            return self.scale * self.G
-        x = np.empty(self.problem.d)
-        tie(self.G, self.problem.net, x)
-        return x
-
-    def _run(self, part: np.ndarray) -> None:
-        p = self.problem
-        y = self.y
+    def visit(self, tile: Any, part: np.ndarray) -> float:
+        """Visit some rows of a tile; returns the entries read."""
+        p, state = self.problem, self.state
         if self.tied:
             tied_row_steps(
-                self.A, p.b, self.tied_geometry, y, self.G, p.loss, p.net, self.scale, part
-            )
+                tile, NOTHING, p.b, self.tied_geometry, state.y, state.G, p.loss, p.net,
+                self.scale, part,
+            )  # fmt: skip
         else:
-            eta = self.steps["eta"]
-            row_tile_steps(self.A, p.b, self.geometry, self.state, p.loss, p.net, eta, part)
+            loose = RowTileState(state.y, state.table)
+            row_tile_steps(
+                tile, p.n, NOTHING, p.b, self.geometry, loose, p.loss, p.net, self.steps["eta"],
+                part,
+            )  # fmt: skip
+        return len(part) / p.n * p.stored
+
+    def point(self) -> tuple[np.ndarray, np.ndarray]:
+        """X and G as they are now."""
+        state = self.state
+        if state.form == LOOSE:
+            return state.table[:, X].copy(), state.table[:, GRADIENT].copy()
+        if state.form == GIVEN:
+            return state.x, state.G
+        if self.scale != 0.0:
+            return self.scale * state.G, state.G
+        x = np.empty(self.problem.d)
+        tie(state.G, self.problem.net, x)
+        return x, state.G
 
     def evaluated(self) -> Pair:
         """The pair (x, y), with v = -G at hand: one product is left to compute, the margins."""
         if self._pair is None:
-            p = self.problem
-            if self.loose:
-                self.x, self.G = self.table[:, X].copy(), self.table[:, GRADIENT].copy()
-                if not np.all(np.isfinite(self.x)):
-                    self.x = np.full(p.d, math.inf)
-            self._pair = pair_of(p, self.x, margins(p.A, self.x), self.y.copy(), -self.G)
+            p, (x, G) = self.problem, self.point()
+            if not np.all(np.isfinite(x)):
+                x = np.full(p.d, math.inf)
+            self.largest = max(self.largest, size_of(G))
+            self._pair = pair_of(p, x, p.margins(x), self.state.y.copy(), -G)
         return self._pair
 
     def drift(self, dual: DualPoint) -> float:
         return gradient_drift(self.problem, dual.v, self.updates, self.largest)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        x = self.table[:, X] if self.loose else self.x
-        return [(x.copy(), self.y.copy())]
+        return [(self.point()[0].copy(), self.state.y.copy())]
 
     def default_steps(self) -> dict[str, float]:
-        """SDCA's eta = 1/(mu n), but not so large that y could not follow the margins."""
+        """SDCA's eta = 1/(mu n) where x is tied."""
         p = self.problem
-        if self.tied:
-            return {"eta": 1.0 / (p.mu * p.n)}
+        return {"eta": 1.0 / (p.mu * p.n) if self.tied else self.loose_eta()}
+
+    def loose_eta(self) -> float:
+        """The same, but not so large that y could not follow the margins."""
+        p = self.problem
         size, L = typical_labels(p)
         eta = size / (L * max(float(p.row_norms_squared.mean()), 1e-300))
-        return {"eta": min(eta, 1.0 / (p.mu * p.n)) if p.mu > 0 else eta}
+        return min(eta, 1.0 / (p.mu * p.n)) if p.mu > 0 else eta
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError("the paper has no theorem for rows: use steps='auto' or a dict")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_working_set import TABLES, lines, make_model
 
 from spd1 import L1, ElasticNet, Problem, solve
+from spd1.data.grid import Nobody
 from spd1.solvers.newton.linalg import gram
 from spd1.solvers.newton.linalg.gram import GramOfLines, minimise_on_gram, newton_on_gram
 from spd1.solvers.newton.linalg.gram_kernels import descend_on_gram
+from spd1.solvers.newton.linalg.working_set import Lines
 from support import oracle
+from support.models import TABLES, grid_of, lines, make_model
 
 LAYOUTS = ["dense_c", "csr", "csc"]
 
@@ -22,41 +24,43 @@ def gram_of(model):
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_entries_are_the_products_of_lines(layout, keep, rng):
-    B, ids, _, model = make_model("l1", layout, False, rng)
-    chosen = np.arange(len(ids))
-    G = GramOfLines(len(ids), keep).of(B, ids, chosen, model.bend)
+    part, _, model = make_model("l1", layout, False, rng)
+    chosen = np.arange(len(part))
+    G = GramOfLines(grid_of(part.B), keep, False).of(part, chosen, model.bend)
     np.testing.assert_allclose(G, gram_of(model), rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_lines_that_join_or_leave_give_the_same_entries(layout, rng):
-    B, _, _, model = make_model("l1", layout, False, rng)
-    store = GramOfLines(len(lines(B)), keep=True)
+    part, _, model = make_model("l1", layout, False, rng)
+    B = part.B
+    store = GramOfLines(grid_of(B), True, False)
     truth = (lines(B) * model.bend) @ lines(B).T
     for chosen in ([2, 0], [2, 0, 3], [2, 0, 3, 1, 4], [4, 1], [4, 1]):
         chosen = np.array(chosen)
-        G = store.of(B, chosen, chosen, model.bend)[: len(chosen), : len(chosen)]
+        chosen_lines = Lines(B, chosen, part.width, Nobody())
+        G = store.of(chosen_lines, chosen, model.bend)[: len(chosen), : len(chosen)]
         np.testing.assert_allclose(G, truth[np.ix_(chosen, chosen)], rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_sample_counts_every_so_many_positions(layout, rng, monkeypatch):
-    B, ids, _, model = make_model("l1", layout, False, rng)
-    store = GramOfLines(len(ids), keep=False)
+    part, _, model = make_model("l1", layout, False, rng)
+    store = GramOfLines(grid_of(part.B), False, False)
     monkeypatch.setattr(store, "stride_for", lambda k, width: 3)
-    G = store.of(B, ids, np.arange(len(ids)), model.bend)
-    part, bend = model.dense[:, ::3], 3 * model.bend[::3]
-    expected = (part * bend) @ part.T
+    G = store.of(part, np.arange(len(part)), model.bend)
+    sample, bend = model.dense[:, ::3], 3 * model.bend[::3]
+    expected = (sample * bend) @ sample.T
     own = np.diag(gram_of(model))  # no line has less than its own curvature
     np.fill_diagonal(expected, np.maximum(np.diag(expected), own))
     np.testing.assert_allclose(G, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_a_matrix_is_made_of_what_it_knows_and_what_wants_to_move(rng):
-    B, _, _, model = make_model("l1", "dense_c", False, rng)
-    lines_known = np.array([2, 0])
-    store = GramOfLines(len(lines(B)), keep=True)
-    store.of(B, lines_known, lines_known, model.bend)
+    part, _, model = make_model("l1", "dense_c", False, rng)
+    known = np.array([2, 0])
+    store = GramOfLines(grid_of(part.B), True, False)
+    store.of(Lines(part.B, known, part.width, Nobody()), known, model.bend)
     chosen, wants = np.array([4, 0, 1, 2]), np.array([False, False, True, False])
     assert list(chosen[store.part(chosen, wants)]) == [2, 0, 1]
     assert list(chosen[store.part(chosen, ~wants)]) == [2, 0, 4, 1]  # most of them: take all
@@ -68,27 +72,26 @@ def test_a_matrix_is_made_of_what_it_knows_and_what_wants_to_move(rng):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_matrix_serves_again_while_its_curvature_is_about_right(layout, smooth, rng):
     """It is then that of a multiple of the old curvature, with the right sum."""
-    B, ids, _, model = make_model("l1", layout, False, rng)
-    store, chosen = GramOfLines(len(ids), keep=False), np.arange(len(ids))
-    store.smooth = smooth
-    first = store.of(B, ids, chosen, model.bend).copy()
+    part, _, model = make_model("l1", layout, False, rng)
+    store, chosen = GramOfLines(grid_of(part.B), False, smooth), np.arange(len(part))
+    first = store.of(part, chosen, model.bend).copy()
     bend = model.bend * rng.uniform(1.9, 2.1, len(model.bend))
     exact = (model.dense * bend) @ model.dense.T
     held = first * (bend.sum() / model.bend.sum())
     expected = held if smooth else exact
-    np.testing.assert_allclose(store.of(B, ids, chosen, bend), expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(store.of(part, chosen, bend), expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(held, exact, rtol=0.1, atol=0.1 * np.abs(exact).max())
     store.renew()
-    np.testing.assert_allclose(store.of(B, ids, chosen, bend), exact, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(store.of(part, chosen, bend), exact, rtol=1e-12, atol=1e-14)
     other = bend.copy()
     other[::2] *= 5.0
     exact = (model.dense * other) @ model.dense.T
-    np.testing.assert_allclose(store.of(B, ids, chosen, other), exact, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(store.of(part, chosen, other), exact, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_descent_lowers_the_model_and_reports_at_most_what_it_gained(kind, rng):
-    _, _, _, model = make_model(kind, "dense_c", False, rng)
+    _, _, model = make_model(kind, "dense_c", False, rng)
     G, z = gram_of(model), model.z0.copy()
     g = model.dense @ model.slope
     value = model.value(z)
@@ -103,7 +106,7 @@ def test_descent_lowers_the_model_and_reports_at_most_what_it_gained(kind, rng):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_newtons_step_stays_in_the_box_and_gains_what_it_says(kind, rng):
-    _, _, _, model = make_model(kind, "dense_c", False, rng)
+    _, _, model = make_model(kind, "dense_c", False, rng)
     G, z = gram_of(model), model.z0.copy()
     g = model.dense @ model.slope
     before = model.value(z)
@@ -116,7 +119,7 @@ def test_newtons_step_stays_in_the_box_and_gains_what_it_says(kind, rng):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_minimiser_leaves_no_coordinate_anything_to_gain(kind, rng):
-    _, _, _, model = make_model(kind, "dense_c", False, rng)
+    _, _, model = make_model(kind, "dense_c", False, rng)
     z = model.z0.copy()
     minimise_on_gram(gram_of(model), model.table, z, model.dense @ model.slope, 1e-13)
     value = model.value(z)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1.data.matrix import as_matrix
+from spd1.data.convert import as_matrix
+from spd1.data.grid import Grid
+from spd1.data.lines import CopiedLines, LineStore
+from spd1.engines.ledger import Ledger
 from spd1.solvers.newton.linalg.working_set import (
-    CopiedLines,
+    Lines,
     curvatures,
     descend,
     forces,
@@ -18,56 +21,7 @@ from spd1.solvers.newton.linalg.working_set import (
     move_margins,
 )
 from support import oracle
-
-LAYOUTS = ("dense_c", "csr", "csc", "csr_float32", "csr_int64")
-TABLES = ("plain", "l1", "l2", "bounds", "all")
-
-
-def data(rng, n=7, d=5):
-    A = rng.standard_normal((n, d)).astype(np.float32).astype(float)
-    A[rng.random((n, d)) < 0.3] = 0.0
-    return A
-
-
-def lines(B):
-    """Every line of B as a dense row, read as kernels read it."""
-    width = B.columns() if B.row_major else B.rows()
-    out = np.zeros((int(B.line_count()), width))
-    for i in range(len(out)):
-        for k in range(int(B.line_length(i))):
-            j, a = B.at(i, k)
-            out[i, int(j)] = a
-    return out
-
-
-def make_table(kind, count, rng):
-    """linear, l1, l2, lower, upper of each coordinate."""
-    table = np.zeros((count, 5))
-    table[:, 3], table[:, 4] = -math.inf, math.inf
-    if kind in ("l1", "all"):
-        table[:, 1] = rng.uniform(0.0, 1.0, count)
-    if kind in ("l2", "all"):
-        table[:, 2] = rng.uniform(0.0, 1.0, count)
-    if kind in ("bounds", "all"):
-        table[:, 3], table[:, 4] = -rng.uniform(0.0, 0.4, count), rng.uniform(0.0, 0.4, count)
-        table[:2, 3:] = [[0.1, 0.5], [-0.6, -0.1]]  # boxes without zero
-    table[:, 0] = 0.3 * rng.standard_normal(count)
-    if kind in ("plain", "l1"):  # bounded below on singular data too
-        table[:, 0] = np.clip(table[:, 0], -table[:, 1], table[:, 1])
-    return table
-
-
-def separable(table, z):
-    """h(z), coordinate by coordinate; infinite outside the box."""
-    value = table[:, 0] * z + table[:, 1] * np.abs(z) + table[:, 2] / 2 * z**2
-    return np.where((z < table[:, 3]) | (z > table[:, 4]), math.inf, value)
-
-
-def start(table, rng):
-    """A point of the box: some coordinates at a bound, some at zero."""
-    z = rng.standard_normal(len(table))
-    z[rng.random(len(z)) < 0.3] = 0.0
-    return np.clip(z, table[:, 3], table[:, 4])
+from support.models import LAYOUTS, TABLES, data, lines, make_model, make_table, separable, start
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -165,52 +119,16 @@ def test_forces_hold_zeros_and_bounds_that_stay(rng):
     assert held[2] == pytest.approx(-0.4)  # its bound holds it by less than the slack
 
 
-class Model:
-    """q(z) = slope'B'(z - z0) + sum_j bend_j (B'(z - z0))_j^2 / 2 + h(z) for dense lines."""
-
-    def __init__(self, dense, table, bend, slope, z0):
-        self.dense, self.table, self.bend, self.slope, self.z0 = dense, table, bend, slope, z0
-
-    def value(self, z):
-        dm = (z - self.z0) @ self.dense
-        return self.slope @ dm + self.bend @ dm**2 / 2 + separable(self.table, z).sum()
-
-    def best_of(self, w, z):
-        """Least value along coordinate w."""
-        h = self.dense[w] ** 2 @ self.bend + self.table[w, 2]
-        gradient = self.dense[w] @ (self.slope + self.bend * ((z - self.z0) @ self.dense))
-        _, l1, _, lower, upper = self.table[w]
-        smooth = h * z[w] - (gradient + self.table[w, 0] + self.table[w, 2] * z[w])
-        t = np.clip(np.sign(smooth) * max(abs(smooth) - l1, 0.0) / h, lower, upper)
-        moved = z.copy()
-        moved[w] = t
-        return self.value(moved)
-
-
-def make_model(kind, layout, flat, rng):
-    A = data(rng, 9, 6)
-    A[:, 0] = A[0] = 1.0
-    B = as_matrix(oracle.LAYOUTS[layout](A))
-    dense = lines(B)
-    ids = rng.permutation(len(dense))
-    table = make_table(kind, len(ids), rng)
-    width = dense.shape[1]
-    bend = np.full(width, 0.7) if flat else rng.random(width)
-    model = Model(dense[ids], table, bend, rng.standard_normal(width), start(table, rng))
-    curvature = np.empty(len(ids))
-    curvatures(B, ids, bend, curvature)
-    return B, ids, curvature, model
-
-
 @pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("layout", ["dense_c", "csr", "csc"])
 @pytest.mark.parametrize("kind", TABLES)
 def test_descend_lowers_its_model_and_ends_where_no_coordinate_can_gain(kind, layout, flat, rng):
-    B, ids, curvature, model = make_model(kind, layout, flat, rng)
+    part, curvature, model = make_model(kind, layout, flat, rng)
+    B, ids = part.B, part.ids
     z, slope = model.z0.copy(), model.slope.copy()
     value = model.value(z)
     for sweeps in [1, 2, 5] + [1] * 600:
-        gain, _ = descend(
+        gain, _, _ = descend(
             B, ids, model.table, z, curvature, model.bend, flat, slope, 1, sweeps, 0.0
         )
         new = model.value(z)
@@ -223,11 +141,53 @@ def test_descend_lowers_its_model_and_ends_where_no_coordinate_can_gain(kind, la
 
 
 def test_descend_stops_when_a_sweep_gains_too_little(rng):
-    B, ids, curvature, model = make_model("l2", "dense_c", False, rng)
+    part, curvature, model = make_model("l2", "dense_c", False, rng)
     z, slope = model.z0.copy(), model.slope.copy()
-    common = B, ids, model.table, z, curvature, model.bend, False, slope
-    first, before = descend(*common, 1, 50, math.inf)
+    common = part.B, part.ids, model.table, z, curvature, model.bend, False, slope
+    first, before, _ = descend(*common, 1, 50, math.inf)
     assert before == 0.0  # one sweep was enough
     assert first > 0.0
-    gain, before = descend(*common, 1, 1000, 1e-3 * first)
+    gain, before, _ = descend(*common, 1, 1000, 1e-3 * first)
     assert gain <= 1e-3 * first < before
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "csr", "csc"])
+def test_everything_that_lines_read_is_counted(layout, rng):
+    """Sums read each line once; a sweep those that are not pinned, the first sweep all."""
+    plain, curvature, model = make_model("bounds", layout, False, rng)
+    ledger = Ledger(stored=1)
+    part = Lines(plain.B, plain.ids, plain.width, ledger)
+    lengths = np.array([plain.B.line_length(i) for i in plain.ids], dtype=float)
+    read = []
+    for asked in (
+        lambda: part.dots(model.slope),
+        lambda: part.moved(model.z0),
+        lambda: part.curvatures(model.bend),
+        part.spread,
+    ):
+        before = ledger.entries
+        asked()
+        read.append(ledger.entries - before)
+    assert read == [lengths.sum()] * 4
+    z, slope, before = model.z0.copy(), model.slope.copy(), ledger.entries
+    part.descend(model.table, z, curvature, slope, model.bend, False, 1, 1, 0.0)
+    assert ledger.entries - before == lengths.sum()
+    pinned = (z <= model.table[:, 3]) | (z >= model.table[:, 4])
+    assert pinned.any()
+    again, before = model.z0.copy(), ledger.entries
+    slope = model.slope.copy()
+    part.descend(model.table, again, curvature, slope, model.bend, False, 2, 2, 0.0)
+    assert ledger.entries - before == lengths.sum() + lengths[~pinned].sum()
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "csr", "csc"])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_a_store_of_lines_hands_out_the_lines_asked_for(layout, by_columns, rng):
+    A = data(rng)
+    grid = Grid.whole(as_matrix(oracle.LAYOUTS[layout](A))).watched(ledger := Ledger(A.size))
+    store, truth = LineStore(grid, by_columns), A.T if by_columns else A
+    for chosen in ([3, 1], [3, 1, 0], [2], [0, 1, 2, 3, 4], []):
+        chosen = np.array(chosen, dtype=int)
+        B, ids = store.of(chosen)
+        np.testing.assert_array_equal(lines(B)[ids], truth[chosen])
+    assert store.across == (ledger.entries > 0)  # what lies along the data is not copied

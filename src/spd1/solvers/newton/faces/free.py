@@ -12,18 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ....certificate.gap import Pair, pair_of
-from ....data.matrix import Dense, as_scipy
-from ....data.products import adjoint, margins
+from ....certificate.points import Pair, pair_of
 from ....problem import Problem
 from ....regularizers import ElasticNet
-from .base import DualFace, GramFace, ProximalFace
-from .parts import LEAST_BEND, ShiftedConjugatePart, fill_terms
+from ..tuning import LEAST_BEND, SAME_L2, STRONG, WEAK
+from .dual import DualFace
+from .parts import ShiftedConjugatePart
+from .span import GramFace
 
-# rho as a multiple of the l2 at which the column is as long in the dual as a row of the others:
-WEAK = 100.0  # sweeps dislike rows that all look alike, and
-STRONG = 0.1  # Newton's steps on a small matrix do not mind
-ALIKE = 30.0  # rho and l2 within this factor are made the same: equal curvatures are faster
+__all__ = ["FreeFace", "FreeGramFace"]
 
 
 def lifted_problem(problem: Problem, weight: float) -> Problem:
@@ -34,7 +31,7 @@ def lifted_problem(problem: Problem, weight: float) -> Problem:
     usual = float(np.mean(l2[~free]))
     row = max(float(p.row_norms_squared.mean()), 1e-300)
     rho = weight * usual * p.column_norms_squared[free] / (p.n * row)
-    alike = (rho < ALIKE * usual) & (rho > usual / ALIKE)
+    alike = (rho < SAME_L2 * usual) & (rho > usual / SAME_L2)
     l2[free] = np.where(alike | (rho <= 0.0), usual, rho)
     shared: Any = l2 if np.ptp(l2) > 0.0 else usual
     reg = p.reg
@@ -44,40 +41,42 @@ def lifted_problem(problem: Problem, weight: float) -> Problem:
     return p.with_regularizer(lifted)
 
 
-def free_columns(problem: Problem, free: np.ndarray) -> np.ndarray:
-    """A copy of the columns without penalty."""
-    A = problem.A
-    if isinstance(A, Dense):
-        return np.asarray(A.values[:, free], dtype=float)
-    return np.asarray(as_scipy(A)[:, free].toarray(), dtype=float)
-
-
-class FreeFace(ProximalFace):
+class FreeFace(DualFace):
     """The dual with a proximal term on the columns that have no penalty."""
 
     def __init__(self, problem: Problem) -> None:
-        DualFace.__init__(self, problem)
+        super().__init__(problem)
         lifted = lifted_problem(problem, WEAK)
-        self.quadratic = problem.reg.plain
         self.net = lifted.net
         self.rho = np.where(np.asarray(problem.reg.l2) == 0.0, lifted.reg.l2, 0.0)
         self.free = np.flatnonzero(self.rho)
-        self.columns = free_columns(problem, self.free)
+        self.columns = problem.grid.dense_columns(self.free)
         self.move_centre(problem.reg.minimiser(problem.d))
 
+    def constant_curvatures(self, chosen: np.ndarray) -> np.ndarray | None:
+        del chosen
+        return None
+
     def move_centre(self, centre: np.ndarray) -> None:
+        """Put the proximal term around a point."""
         self.part = ShiftedConjugatePart(self.net, LEAST_BEND, self.rho * centre)
+
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
+        self.move_centre(x)
+        super().start(x, y, v)
 
     def advance(self) -> None:
         """Let the centre follow x: only the free columns feel it."""
         before = self.slope[self.free]
         self.move_centre(self.slope)
-        self.value = fill_terms(self.part, self.m, self.slope, self.bend)
+        self.fill()
         self.gradient += self.columns @ (self.slope[self.free] - before)
 
 
 class FreeGramFace(GramFace):
     """The same for few rows: the centre shows in the linear terms."""
+
+    epochs_a_look = 1  # the centre follows x, which takes a look at the data
 
     def __init__(self, problem: Problem) -> None:
         lifted = lifted_problem(problem, STRONG)
@@ -85,7 +84,7 @@ class FreeGramFace(GramFace):
         self.problem, self.l2 = problem, lifted.reg.l2
         self.rho = np.where(np.asarray(problem.reg.l2) == 0.0, self.l2, 0.0)
         self.free = np.flatnonzero(self.rho)
-        self.columns = free_columns(problem, self.free)
+        self.columns = problem.grid.dense_columns(self.free)
         self.move_centre(np.zeros(len(self.free)))
 
     def move_centre(self, centre: np.ndarray) -> None:
@@ -99,11 +98,14 @@ class FreeGramFace(GramFace):
 
     def pair(self) -> Pair:
         p = self.problem
-        v = adjoint(p.A, self.z)
+        v = p.adjoint(self.z)
         x = v / self.l2
         x[self.free] += self.centre
         self.found = x[self.free]
-        return pair_of(p, x, margins(p.A, x), self.dual_point(), v)
+        return pair_of(p, x, p.margins(x), self.dual_point(), v)
+
+    def look(self) -> tuple[Pair, bool]:
+        return self.pair(), False
 
     def advance(self) -> None:
         """Let the centre follow x."""

@@ -1,11 +1,4 @@
-"""The two faces of a problem: a smooth function of margins plus separable terms.
-
-    primal:  min_x  sum_i c_i phi(m_i) + sum_j g_j(x_j),     m = A x
-    dual:    min_w  sum_j g_j*(m_j) + sum_i c_i phi*(-w_i/c_i),   m = A'w,   w = -c y
-
-Both are  min_z F(m) + sum_l h_l(z_l)  with m = sum_l z_l b_l, where b_l, the *line* of coordinate
-l, is a column of A or a row. Newton's method and coordinate descent are written once for both.
-"""
+"""The smooth parts of the two faces: sums over margins with two derivatives."""
 
 from __future__ import annotations
 
@@ -14,11 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....kernel.jit import compiled, kernel
+from ..tuning import FAINT_BEND, LEAST_BEND
 
-__all__ = ["ConjugatePart", "LossPart", "fill_terms", "loss_part"]
-
-LEAST_BEND = 1e-3  # share of the largest curvature that stands in for none
-FAINT_BEND = 1e-9  # the same for losses that are curved everywhere
+__all__ = [
+    "ConjugatePart",
+    "LossPart",
+    "ShiftedConjugatePart",
+    "fill_terms",
+    "follow_slope",
+    "inside_domain",
+    "loss_part",
+]
 
 
 class SmoothPart:
@@ -62,7 +61,7 @@ class LossPart(NamedTuple):
 def loss_part(problem: Any) -> LossPart:
     """The smooth part of a problem's primal."""
     steepest = 1.0 / problem.gamma if problem.gamma > 0 else 0.0
-    flat = getattr(problem.loss, "conjugate_net", None) is not None  # somewhere it has no curvature
+    flat = problem.loss.conjugate_net is not None  # somewhere it has no curvature
     least = LEAST_BEND if flat else FAINT_BEND
     return LossPart(problem.loss, problem.b, problem.c, least, steepest)
 
@@ -133,42 +132,3 @@ def inside_domain(z, c, low, high, y):
     """Fill y = -z / c, inside its bounds in spite of rounding; zero where c is."""
     for i in range(len(z)):
         y[i] = min(max(-z[i] / c[i] if c[i] > 0.0 else 0.0, low[i]), high[i])
-
-
-@kernel
-def curved_lines(B, bend, p, out):
-    """Add B' diag(bend) B p to out, reading each line of B once: four at a time share p and out."""
-    n = B.line_count()
-    i = 0
-    if B.is_dense():
-        while i + 4 <= n:
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for j in range(len(p)):
-                q = p[j]
-                s0 += B.entry(i, j) * q
-                s1 += B.entry(i + 1, j) * q
-                s2 += B.entry(i + 2, j) * q
-                s3 += B.entry(i + 3, j) * q
-            s0 *= bend[i]
-            s1 *= bend[i + 1]
-            s2 *= bend[i + 2]
-            s3 *= bend[i + 3]
-            for j in range(len(p)):
-                out[j] += (
-                    B.entry(i, j) * s0
-                    + B.entry(i + 1, j) * s1
-                    + B.entry(i + 2, j) * s2
-                    + B.entry(i + 3, j) * s3
-                )
-            i += 4
-    while i < n:
-        if bend[i] != 0.0:
-            s = 0.0
-            for k in range(B.line_length(i)):
-                j, a = B.at(i, k)
-                s += a * p[j]
-            s *= bend[i]
-            for k in range(B.line_length(i)):
-                j, a = B.at(i, k)
-                out[j] += a * s
-        i += 1

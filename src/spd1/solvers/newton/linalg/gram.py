@@ -13,8 +13,36 @@ from typing import Any
 
 import numpy as np
 
-from ....data.matrix import Dense
-from .costs import DENSE_SWEEP, FLOP, PAIR, entries_of
+from ....data.grid import Grid, Scratch
+from ....data.products import line_lengths
+from ..tuning import (
+    CALL,
+    CHORD,
+    ENOUGH,
+    ENTRY,
+    FACTOR,
+    FLOP,
+    GRAM_DECISIONS,
+    GRAM_SWEEPS,
+    LARGEST_GRAM,
+    LITTLE,
+    MOST_GRAM_SWEEPS,
+    NEARLY_SET,
+    PAID_BACK,
+    PAIR,
+    SAMPLE,
+    SAVED_SWEEPS,
+    SETTLES,
+    SKEW,
+    SLOW_STEPS,
+    SPARSE_BYTES,
+    SPARSE_SHARE,
+    TURNED,
+    WIDEST,
+    WORTH,
+    WORTH_ONCE,
+)
+from .cholesky import damped_cholesky, solve_by
 from .gram_kernels import (
     count_at_positions,
     descend_on_gram,
@@ -22,61 +50,25 @@ from .gram_kernels import (
     sum_outer_products_of_rows,
     turn_lines,
 )
-from .subspace import DROPS, NO_ROWS, pinned, walk
-from .working_set import curvatures
+from .subspace import NO_ROWS, box_around, pinned, walked
+from .working_set import Lines
 
-__all__ = ["GramOfLines", "minimise_on_gram"]
-
-LARGEST = 2000  # lines, ...
-MOST = 0.7  # of the working set, beyond which all of it is taken
-SPARSE_SHARE = 0.15  # of the bytes of sparse data, or SPARSE_BYTES, that G may take
-SPARSE_BYTES = 4_000_000
-WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines read less
-SWEEPS = 5  # over G, before the next decision, ...
-MOST_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
-ROUNDS = 60
-FACTOR = 0.6 * FLOP  # seconds times the cube of what a Cholesky factor has rows
-SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse
-ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
-DAMPING = 1e-12  # of each diagonal entry: G may be singular
-GROWS = 1.2  # a working set this many times larger than the one before is not settled
-CHORD = 0.2  # of the curvature: a change that leaves G as good as new
-SAVED_SWEEPS = 5  # sweeps over lines that G replaces at least
-WORTH = 500  # sweeps over lines, beyond which G is never worth its price, ...
-WORTH_ONCE = 25  # ... or that of a model that holds for one step only
-TURNED = 4e-9  # seconds an entry of sparse lines costs when they are sorted by position,
-SAMPLE = 24  # positions a line that tell the curvature of a model well enough, at first
-SKEW = 1.0  # half of the pairs at a position, but popular ones have more than their share
+__all__ = ["GramOfLines", "Sample", "minimise_on_gram"]
 
 
 def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray) -> float:
     """Newton's step on the free coordinates, as far as the kinks let it go; returns the gain."""
-    from scipy.linalg import lapack
-
     free = np.flatnonzero(~pinned(z, table))
     if len(free) == 0:
         return 0.0
-    linear, l1, l2, lower, upper = table[free].T
-    old = z[free]
-    gradient = g[free] + linear + l1 * np.sign(old) + l2 * old
-    low = np.where((l1 > 0.0) & (old > 0.0), np.maximum(lower, 0.0), lower)
-    high = np.where((l1 > 0.0) & (old < 0.0), np.minimum(upper, 0.0), upper)
-    H = G[np.ix_(free, free)]
-    diagonal = H.reshape(-1)[:: len(free) + 1]
-    diagonal += l2 + DAMPING * diagonal + 1e-300
-    factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
+    box = box_around(z[free], g[free], table[free])
+    factor = damped_cholesky(G[np.ix_(free, free)], box.l2)
+    if factor is None:
         return 0.0
-    step, _ = lapack.dpotrs(factor, gradient, lower=1)
-    new = old - step
-    if not (np.all(new > low) and np.all(new < high)):
-        if not np.all(np.isfinite(step)):
-            return 0.0
-        new = old.copy()
-        walk(factor.T, NO_ROWS, l2, -step, new, low, high, DROPS)
-    move = new - old
+    new = walked(factor.T, NO_ROWS, box, -solve_by(factor, box.gradient))
+    move = new - box.z
     image = move @ G[free, : len(z)]
-    gain = -float(gradient @ move + 0.5 * move @ (image[free] + l2 * move))
+    gain = -float(box.gradient @ move + 0.5 * move @ (image[free] + box.l2 * move))
     if not (gain > 0.0 and math.isfinite(gain)):
         return 0.0
     g += image
@@ -93,10 +85,10 @@ def minimise_on_gram(
     err: when sweeps have ``spent`` as much as Newton's step costs, that is taken. Returns what
     sweeps have spent since.
     """
-    sweeps = SWEEPS
+    sweeps = GRAM_SWEEPS
     size = len(z)
     last = math.inf
-    for _ in range(ROUNDS):
+    for _ in range(GRAM_DECISIONS):
         gain, before = descend_on_gram(G, table, z, g, sweeps, ENOUGH * goal)
         rate = min(gain / before, 0.9999) if before > 0.0 else 0.0
         left = gain * rate / (1.0 - rate)
@@ -104,15 +96,15 @@ def minimise_on_gram(
             return spent
         free = int(np.count_nonzero(~pinned(z, table)))
         more = 1 + math.log(goal / left) / math.log(rate)
-        newton = FACTOR * free**3 + 2e-5
-        sweep = DENSE_SWEEP * size * free + 1e-7
+        newton = FACTOR * free**3 + CALL
+        sweep = ENTRY * size * free + 1e-7
         if spent + more * sweep < newton or last <= 0.0:
-            sweeps = min(int(more) + 2, MOST_SWEEPS)
+            sweeps = min(int(more) + 2, MOST_GRAM_SWEEPS)
             spent += sweeps * sweep
             last = math.inf
             continue
         last = newton_on_gram(G, table, z, g)
-        sweeps, spent = SWEEPS, 0.0
+        sweeps, spent = GRAM_SWEEPS, 0.0
     return spent
 
 
@@ -133,15 +125,23 @@ class Sample:
 
 
 class GramOfLines:
-    """G of the working set; entries are kept for as long as the curvature stays the same."""
+    """G of the working set; entries are kept for as long as the curvature stays the same.
 
-    def __init__(
-        self, coordinates: int, keep: bool, rows: Any = None, sparse: bool = False
-    ) -> None:
-        self.keep = keep
-        self.smooth = False  # whether the curvature changes smoothly: no row has a kink
-        self.sparse = sparse
-        self.rows = rows  # sparse data whose lines lie across: its rows have the outer products
+    Parameters
+    ----------
+    grid : Grid
+        The data; its lines are columns.
+    keep : bool
+        Whether the curvature never changes: the loss is quadratic.
+    smooth : bool
+        Whether the curvature changes smoothly: no row has a kink.
+    """
+
+    def __init__(self, grid: Grid, keep: bool, smooth: bool) -> None:
+        self.grid, self.keep, self.smooth = grid, keep, smooth
+        self.sparse = not grid.dense
+        # Sparse data whose lines lie across: its rows have the outer products.
+        self.rows = grid.matrix if self.sparse and grid.row_major else None
         self.last = 0  # lines of the last working set
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
@@ -150,17 +150,17 @@ class GramOfLines:
         self.sample = Sample()
         self.turned: Any = None  # sparse lines by position
         self.known = np.zeros(0, dtype=np.int64)
-        self.place = np.full(coordinates, -1, dtype=np.int32)  # of a known coordinate in G
+        self.place = np.full(grid.d, -1, dtype=np.int32)  # of a known coordinate in G
         self.G = np.zeros((0, 0))
         self.curvature: tuple[np.ndarray, int] = np.zeros(0), 1  # of G: bend, stride
-        self.buffer = np.empty(0)
+        self.scratch = Scratch()
 
     def part(self, chosen: np.ndarray, wants: np.ndarray) -> np.ndarray:
         """Positions in ``chosen`` that G is made of: what it knows, then what else wants to move.
 
         Sparse lines are taken all: their G is made anew when it grows.
         """
-        if self.sparse or np.count_nonzero(wants) > MOST * len(wants):
+        if self.sparse or np.count_nonzero(wants) > NEARLY_SET * len(wants):
             wants = np.ones(len(chosen), dtype=bool)
         if len(self.known) == 0:
             return np.flatnonzero(wants)
@@ -172,32 +172,55 @@ class GramOfLines:
             return np.flatnonzero(wants)
         return np.concatenate([known, fresh]) if len(fresh) else known
 
-    def pays(self, B: Any, ids: np.ndarray, chosen: np.ndarray, width: int, sweep: float) -> bool:
+    # Whether it pays
+
+    def pays(self, lines: Lines, chosen: np.ndarray, sweep: float) -> bool:
         """Whether G costs no more than sweeps over lines have cost so far, or soon will."""
-        k = len(ids)
         self.sweep = sweep
         if self.keep and self.knows(chosen):
             return True
-        entries = entries_of(B, ids, width)
-        if isinstance(B, Dense):
-            cost = FLOP * 0.5 * k * k * width / self.stride_for(k, width)
-        else:
-            cost = PAIR * SKEW * entries * entries / width / self.stride_for(k, width)
-            at_hand = self.rows is not None or self._turned(chosen)
-            cost += (0.0 if at_hand else TURNED * entries) + 1e-9 * k * k
-        worth = WORTH if self.keep else WORTH_ONCE
-        self.possible = 0 < k <= min(self.most(B), WIDEST * width) and cost < worth * self.sweep
-        if self.keep:
-            cost *= float(np.mean(self.place[chosen] < 0))
-        self.cost = cost
+        price = self.price(lines, chosen)
+        self.possible = self.fits(lines) and price < (WORTH if self.keep else WORTH_ONCE) * sweep
+        self.cost = price * float(np.mean(self.place[chosen] < 0)) if self.keep else price
         if not self.possible:
             self.forget()
-        if not self.possible or not self.keep:
-            return self.possible and cost < SAVED_SWEEPS * self.sweep
-        grows, self.last = k > GROWS * self.last, k
-        if grows and cost > 1e-3:
+            return False
+        if not self.keep:  # it serves once
+            return self.cost < SAVED_SWEEPS * sweep
+        if self.still_grows(len(lines)) and self.cost > LITTLE:
             return False  # most of its lines may be gone when the set has settled
-        return cost < 0.4 * self.seconds + SAVED_SWEEPS * self.sweep
+        return self.cost < PAID_BACK * self.seconds + SAVED_SWEEPS * sweep
+
+    def price(self, lines: Lines, chosen: np.ndarray) -> float:
+        """Seconds that G takes if none of it is known."""
+        k, stride = len(lines), self.stride_for(len(lines), lines.width)
+        if lines.dense:
+            return FLOP * 0.5 * k * k * lines.width / stride
+        pairs = PAIR * SKEW * lines.entries * lines.entries / lines.width / stride
+        at_hand = self.rows is not None or self._turned(chosen)
+        return pairs + (0.0 if at_hand else TURNED * lines.entries) + 1e-9 * k * k
+
+    def fits(self, lines: Lines) -> bool:
+        """Whether G is small enough, and reads less than sweeps over lines would."""
+        return 0 < len(lines) <= min(self.most(lines), WIDEST * lines.width)
+
+    def still_grows(self, size: int) -> bool:
+        """Whether the working set is much larger than when this was last asked."""
+        before, self.last = self.last, size
+        return size > SETTLES * before
+
+    def most(self, lines: Lines) -> int:
+        """Lines that G may have: beside sparse data it must stay small."""
+        if lines.dense:
+            return LARGEST_GRAM
+        size = SPARSE_SHARE * (lines.B if self.rows is None else self.rows).nbytes
+        return min(LARGEST_GRAM, int(math.sqrt(max(size, SPARSE_BYTES) / 8)))
+
+    def swept(self, sweeps: int) -> None:
+        """Count the time that sweeps over lines take."""
+        self.seconds += sweeps * self.sweep
+
+    # What it knows
 
     def knows(self, chosen: np.ndarray) -> bool:
         """Whether G is of these already."""
@@ -211,14 +234,7 @@ class GramOfLines:
         """Give the memory back."""
         self.place[self.known] = -1
         self.known, self.G, self.turned = np.zeros(0, dtype=np.int64), np.zeros((0, 0)), None
-        self.buffer = np.empty(0)
-
-    def most(self, B: Any) -> int:
-        """Lines that G may have: beside sparse data it must stay small."""
-        if isinstance(B, Dense):
-            return LARGEST
-        size = SPARSE_SHARE * (B if self.rows is None else self.rows).nbytes
-        return min(LARGEST, int(math.sqrt(max(size, SPARSE_BYTES) / 8)))
+        self.scratch = Scratch()
 
     def stride_for(self, k: int, width: int) -> int:
         """Every so many positions are looked at where the model holds for one step only."""
@@ -227,16 +243,14 @@ class GramOfLines:
     def _turned(self, chosen: np.ndarray) -> bool:
         return self.turned is not None and np.array_equal(self.turned[0], chosen)
 
-    def swept(self, sweeps: int) -> None:
-        """Count the time that sweeps over lines take."""
-        self.seconds += sweeps * self.sweep
+    # Making it
 
-    def of(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
-        """G of the chosen coordinates, whose lines are ``ids`` of B; the array may be larger."""
-        stride = self.stride_for(len(ids), len(bend))
+    def of(self, lines: Lines, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
+        """G of the chosen coordinates; the array may be larger."""
+        stride = self.stride_for(len(lines), len(bend))
         if self.knows(chosen) and (self.keep or self._holds(bend, stride)):
             return self.G
-        self._make(B, ids, chosen, bend)
+        self._make(lines, chosen, bend)
         self.place[self.known] = -1
         self.place[chosen] = np.arange(len(chosen))
         self.known = chosen
@@ -245,10 +259,8 @@ class GramOfLines:
             self.curvature = bend.copy(), stride
         if stride > 1:
             # A rare line may have no entry in the sample: no model without its own curvature.
-            exact = np.empty(len(ids))
-            curvatures(B, ids, bend, exact)
             diagonal = np.einsum("ii->i", G)
-            np.maximum(diagonal, exact, out=diagonal)
+            np.maximum(diagonal, lines.curvatures(bend), out=diagonal)
         return G
 
     def _holds(self, bend: np.ndarray, stride: int) -> bool:
@@ -264,23 +276,22 @@ class GramOfLines:
         self.curvature = scaled, made
         return True
 
-    def _make(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> None:
-        if not isinstance(B, Dense):
+    def _make(self, lines: Lines, chosen: np.ndarray, bend: np.ndarray) -> None:
+        stride = self.stride_for(len(lines), len(bend))
+        if not lines.dense:
             self.G = np.zeros((0, 0))  # never two at a time
-            self.G = self._sparse(B, ids, chosen, bend)
-        elif not self.keep:
-            stride = self.stride_for(len(ids), len(bend))
-            self.G = self._weighted(B.values[:, ::stride], ids, bend[::stride] * stride)
+            self.G = self._sparse(lines, chosen, bend, stride)
+            return
+        lines.ledger.read(lines.entries / stride)
+        if not self.keep:
+            values = lines.B.values[:, ::stride]
+            self.G = self._weighted(values, lines.ids, bend[::stride] * stride)
         else:
-            self._extend(B.values, ids, chosen, bend)
+            self._extend(lines.B.values, lines.ids, chosen, bend)
 
     def _copied(self, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """The chosen lines, in memory that is used again: new pages cost more than the copy."""
-        shape = len(ids), values.shape[1]
-        if self.buffer.size < shape[0] * shape[1]:
-            self.buffer = np.empty(0)  # never two at a time
-            self.buffer = np.empty(shape[0] * shape[1])
-        lines = self.buffer[: shape[0] * shape[1]].reshape(shape)
+        """The chosen lines, in memory that is used again."""
+        lines = self.scratch.array((len(ids), values.shape[1]))
         if values.dtype == lines.dtype and values.flags.c_contiguous:
             np.take(values, ids, axis=0, out=lines, mode="clip")
         else:  # take would copy all of a strided array first
@@ -310,23 +321,27 @@ class GramOfLines:
         self.G[old:new, :new] = part
         self.G[:old, old:new] = part[:, :old].T
 
-    def _sparse(self, B: Any, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    def _sparse(
+        self, lines: Lines, chosen: np.ndarray, bend: np.ndarray, stride: int
+    ) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
-        G = np.zeros((len(ids), len(ids)))
-        stride = self.stride_for(len(ids), len(bend))
+        G = np.zeros((len(lines), len(lines)))
         if self.rows is not None:
+            lines.ledger.read(self.rows.stored / stride)
             place = np.full(len(self.place), -1, dtype=np.int32)
             place[chosen] = np.arange(len(chosen))
-            longest = int(np.max(np.diff(self.rows.indptr.view(f"i{self.rows.indptr.itemsize}"))))
+            longest = int(np.max(line_lengths(self.rows)))
             sum_outer_products_of_rows(self.rows, place, bend, stride, longest, G)
             return G
         if not self._turned(chosen):
+            lines.ledger.read(2 * lines.entries)  # counted, then sorted
             starts = np.zeros(len(bend) + 1, dtype=np.int64)
-            count_at_positions(B, ids, starts)
+            count_at_positions(lines.B, lines.ids, starts)
             np.cumsum(starts, out=starts)
             names, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-            turn_lines(B, ids, starts[:-1].copy(), names, values)
+            turn_lines(lines.B, lines.ids, starts[:-1].copy(), names, values)
             self.turned = chosen, starts, names, values
+        lines.ledger.read(lines.entries / stride)
         _, starts, names, values = self.turned
         sum_outer_products(starts, names, values, bend, stride, G)
         return G

@@ -8,26 +8,29 @@ towards it until a coordinate meets a kink, drop that one, go on towards what is
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from ....data.matrix import Dense
 from ....kernel.jit import helper, kernel
-from .costs import FLOP, entries_of
-from .working_set import curvatures, line_dots, move_margins
+from ..tuning import (
+    BENT,
+    CG_ENTRY,
+    CG_EXPECTED,
+    DROP_ENTRY,
+    DROPS,
+    FACE_CG_ACCURACY,
+    FACE_CG_LIMIT,
+    FLOP,
+    LARGEST_FACTOR,
+    SPREAD,
+)
+from .cholesky import damped_cholesky, solve_by
+from .working_set import Lines
 
-__all__ = ["newton_on_face", "pinned"]
+__all__ = ["conjugate_gradients", "face_costs", "newton_on_face", "pinned"]
 
-LARGEST_FACTOR = 2000  # free coordinates for which a dense factor is made
-DAMPING = 1e-12  # of each diagonal entry: H may be singular
-DROPS = 100  # kinks that one step of Newton's walks to
-CG_LIMIT = 100
-CG_ACCURACY = 1e-2
-BENT = (1.0, 0.3, 0.1, 0.03)  # parts of a step that are tried where kinks are in its way
-CG_EXPECTED = 30
-DROP_ENTRY = 3e-10  # seconds an entry of H costs a coordinate that is dropped, and
-CG_ENTRY = 1.5e-9  # seconds an entry of a line costs in a conjugate gradient step
 NO_ROWS = np.zeros((0, 0))
 
 
@@ -114,47 +117,56 @@ def pinned(z: np.ndarray, table: np.ndarray) -> np.ndarray:
     return np.asarray(held)
 
 
+class Box(NamedTuple):
+    """Free coordinates: gradient of the model, its own curvature, where they are, and the kinks."""
+
+    gradient: np.ndarray
+    l2: np.ndarray
+    z: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def box_around(z: np.ndarray, g: np.ndarray, table: np.ndarray) -> Box:
+    """The face that z is on; ``g`` is the model's gradient without the separable terms."""
+    linear, l1, l2, lower, upper = table.T
+    gradient = g + (linear + l1 * np.sign(z) + l2 * z)
+    low = np.where((l1 > 0.0) & (z > 0.0), np.maximum(lower, 0.0), lower)
+    high = np.where((l1 > 0.0) & (z < 0.0), np.minimum(upper, 0.0), upper)
+    return Box(gradient, l2, z, low, high)
+
+
 def newton_on_face(
-    B: Any, ids: np.ndarray, table: np.ndarray, z: np.ndarray, bend: np.ndarray, slope: np.ndarray
+    lines: Lines, table: np.ndarray, z: np.ndarray, bend: np.ndarray, slope: np.ndarray
 ) -> float:
     """Move the free coordinates of z, and the model's slope with them; returns the gain."""
     free = np.flatnonzero(~pinned(z, table))
     if len(free) == 0:
         return 0.0
-    lines, numbers, old = ids[free], table[free], z[free]
-    linear, l1, l2, lower, upper = numbers.T
-    gradient = np.empty(len(free))
-    line_dots(B, lines, slope, gradient)
-    gradient += linear + l1 * np.sign(old) + l2 * old
-    low = np.where((l1 > 0.0) & (old > 0.0), np.maximum(lower, 0.0), lower)
-    high = np.where((l1 > 0.0) & (old < 0.0), np.minimum(upper, 0.0), upper)
-    new = old.copy()
-    factor, inside, gradients = face_costs(B, lines, len(bend), bool(np.all(l2 > 0.0)))
-    box = gradient, new, low, high
+    part = lines.part(free)
+    box = box_around(z[free], part.dots(slope), table[free])
+    factor, inside, gradients = face_costs(part, bool(np.all(box.l2 > 0.0)))
     if min(factor, inside) > gradients:
-        gain = _projected_cg(B, lines, l2, bend, *box)
+        new, gain = _projected_cg(part, box, bend)
     elif factor <= inside:
-        gain = _walk_on_factor(B, lines, l2, bend, *box)
+        new, gain = _walk_on_factor(part, box, bend)
     else:
-        gain = _walk_in_margins(B, lines, l2, bend, *box)
+        new, gain = _walk_in_margins(part, box, bend)
     if not (gain > 0.0 and np.all(np.isfinite(new))):
         return 0.0
-    move = np.zeros(len(bend))
-    move_margins(B, lines, new - old, move)
-    slope += bend * move
+    slope += bend * part.moved(new - box.z)
     z[free] = new
     return gain
 
 
-def face_costs(B: Any, lines: np.ndarray, width: int, curved: bool) -> tuple[float, float, float]:
+def face_costs(lines: Lines, curved: bool) -> tuple[float, float, float]:
     """Seconds of three ways: a dense factor of H, one in the margins, conjugate gradients.
 
     H of more lines than they are long has a factor in the margins if every line is ``curved`` by
     an l2 > 0 of its own; if not, many will be dropped.
     """
-    count = len(lines)
-    entries = entries_of(B, lines, width)
-    spread = 0.0 if isinstance(B, Dense) else 1e-9 * count * width
+    count, width = len(lines), lines.width
+    spread = 0.0 if lines.dense else SPREAD * count * width
     factor = FLOP * count * count * (0.5 * width + 0.6 * count) + spread
     if count > width:
         factor += DROP_ENTRY * count * count * min(count - width, DROPS)
@@ -163,155 +175,80 @@ def face_costs(B: Any, lines: np.ndarray, width: int, curved: bool) -> tuple[flo
     inside = FLOP * width * width * (1.5 * count + 0.6 * width) + spread
     if not curved or width > LARGEST_FACTOR:
         inside = math.inf
-    return factor, inside, CG_ENTRY * entries * CG_EXPECTED
+    return factor, inside, CG_ENTRY * lines.entries * CG_EXPECTED
 
 
-def dense_lines(B: Any, lines: np.ndarray, width: int) -> np.ndarray:
-    """Copy lines into a dense array."""
-    if isinstance(B, Dense):
-        return np.asarray(B.values[lines], dtype=float)
-    rows = np.zeros((len(lines), width))
-    spread_lines(B, lines, rows)
-    return rows
+def _walk_on_factor(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray, float]:
+    rows = lines.spread() * np.sqrt(bend)
+    factor = damped_cholesky(rows @ rows.T, box.l2)
+    if factor is None:
+        return box.z, 0.0
+    new = walked(factor.T, NO_ROWS, box, -solve_by(factor, box.gradient))
+    return new, _gain(rows, box, new - box.z)
 
 
-@kernel
-def spread_lines(B, lines, out):
-    """Write sparse lines into a dense array of zeros."""
-    for w in range(len(lines)):
-        for k in range(B.line_length(lines[w])):
-            j, a = B.at(lines[w], k)
-            out[w, j] = a
-
-
-def _walk_on_factor(
-    B: Any,
-    lines: np.ndarray,
-    l2: np.ndarray,
-    bend: np.ndarray,
-    gradient: np.ndarray,
-    new: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> float:
-    from scipy.linalg import lapack
-
-    rows = dense_lines(B, lines, len(bend)) * np.sqrt(bend)
-    H = rows @ rows.T
-    count = len(lines)
-    diagonal = H.reshape(-1)[:: count + 1]
-    diagonal += l2
-    diagonal += DAMPING * diagonal + 1e-300
-    factor, failed = lapack.dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return 0.0
-    step, _ = lapack.dpotrs(factor, gradient, lower=1)
-    old = new.copy()
-    _go(factor.T, NO_ROWS, l2, -step, new, low, high)
-    return _gain(rows, l2, gradient, new - old)
-
-
-def _walk_in_margins(
-    B: Any,
-    lines: np.ndarray,
-    l2: np.ndarray,
-    bend: np.ndarray,
-    gradient: np.ndarray,
-    new: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> float:
+def _walk_in_margins(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray, float]:
     """The same for more lines than they are long.
 
     With R = D^-1/2 B W^1/2 and the factor of 1 + R'R = L L', H^-1 = D^-1/2 (1 - V'V) D^-1/2 for
     V = L^-1 R'.
     """
-    from scipy.linalg import lapack, solve_triangular
-
-    root = np.sqrt(l2)
-    rows = dense_lines(B, lines, len(bend)) * np.sqrt(bend)
+    root = np.sqrt(box.l2)
+    rows = lines.spread() * np.sqrt(bend)
     scaled = rows / root[:, None]
-    S = scaled.T @ scaled
-    S.reshape(-1)[:: len(bend) + 1] += 1.0
-    factor, failed = lapack.dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return 0.0
+    factor = damped_cholesky(scaled.T @ scaled, 1.0, dampings=(0.0,))
+    if factor is None:
+        return box.z, 0.0
     V = solve_triangular(factor, scaled.T, lower=True, check_finite=False)
-    image = gradient / root
+    image = box.gradient / root
     step = (image - (V @ image) @ V) / root
-    old = new.copy()
-    _go(NO_ROWS, np.ascontiguousarray(V), l2, -step, new, low, high)
-    return _gain(rows, l2, gradient, new - old)
+    new = walked(NO_ROWS, np.ascontiguousarray(V), box, -step)
+    return new, _gain(rows, box, new - box.z)
 
 
-def _go(
-    U: np.ndarray,
-    V: np.ndarray,
-    l2: np.ndarray,
-    step: np.ndarray,
-    new: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> None:
-    target = new + step
-    if np.all(target > low) and np.all(target < high):  # the minimiser lies inside: no walk
-        new[:] = target
-    elif np.all(np.isfinite(step)):
-        walk(U, V, l2, step, new, low, high, DROPS)
+def walked(U: np.ndarray, V: np.ndarray, box: Box, step: np.ndarray) -> np.ndarray:
+    """Where a step leads: to its end, or from kink to kink."""
+    new: np.ndarray = box.z + step
+    if np.all(new > box.low) and np.all(new < box.high):  # the minimiser lies inside: no walk
+        return new
+    new = box.z.copy()
+    if np.all(np.isfinite(step)):
+        walk(U, V, box.l2, step, new, box.low, box.high, DROPS)
+    return new
 
 
-def _gain(rows: np.ndarray, l2: np.ndarray, gradient: np.ndarray, move: np.ndarray) -> float:
+def _gain(rows: np.ndarray, box: Box, move: np.ndarray) -> float:
     image = move @ rows
-    return -float(gradient @ move + 0.5 * (image @ image + move @ (l2 * move)))
+    return -float(box.gradient @ move + 0.5 * (image @ image + move @ (box.l2 * move)))
 
 
-def _projected_cg(
-    B: Any,
-    lines: np.ndarray,
-    l2: np.ndarray,
-    bend: np.ndarray,
-    gradient: np.ndarray,
-    new: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> float:
+def _projected_cg(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray, float]:
     """Preconditioned conjugate gradients, then the best of a few ways to stay on the face."""
-    count = len(lines)
-    scale = np.empty(count)
-    curvatures(B, lines, bend, scale)
-    scale += l2
+    scale = lines.curvatures(bend)
+    scale += box.l2
     scale += 1e-10 * float(scale.max()) + 1e-300
 
     def curved(step: np.ndarray) -> np.ndarray:
-        move = np.zeros(len(bend))
-        move_margins(B, lines, step, move)
-        move *= bend
-        out = np.empty(count)
-        line_dots(B, lines, move, out)
-        out += l2 * step
-        return out
+        return np.asarray(lines.dots(bend * lines.moved(step)) + box.l2 * step)
 
-    step = conjugate_gradients(curved, -gradient, scale, CG_ACCURACY, CG_LIMIT)
+    step = conjugate_gradients(curved, -box.gradient, scale, FACE_CG_ACCURACY, FACE_CG_LIMIT)
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step > 0, high - new, low - new) / step
+        room = np.where(step > 0, box.high - box.z, box.low - box.z) / step
     t = float(np.min(np.where(step != 0.0, room, math.inf), initial=math.inf))
     if t >= 1.0:
-        gain = -float(gradient @ step + 0.5 * step @ curved(step))
-        new += step
-        return gain
-    best, target = 0.0, new
+        return box.z + step, -float(box.gradient @ step + 0.5 * step @ curved(step))
+    best, target = 0.0, box.z
     for length in (*BENT, t * (1.0 + 1e-12)):  # the path that kinks bend; straight to the first
-        bent = np.clip(new + length * step, low, high) - new
-        slope = float(gradient @ bent)
+        bent = np.clip(box.z + length * step, box.low, box.high) - box.z
+        slope = float(box.gradient @ bent)
         if slope >= 0.0:
             continue
         bow = float(bent @ curved(bent))
         share = min(1.0, -slope / bow) if bow > 0.0 else 1.0
         gain = -share * (slope + 0.5 * share * bow)
         if gain > best:
-            best, target = gain, np.clip(new + share * bent, low, high)
-    new[:] = target
-    return best
+            best, target = gain, np.clip(box.z + share * bent, box.low, box.high)
+    return target, best
 
 
 def conjugate_gradients(

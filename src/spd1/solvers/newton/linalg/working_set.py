@@ -1,4 +1,4 @@
-"""Kernels and linear algebra on a working set: the few lines that can still move."""
+"""Lines of a working set, the few that can still move: kernels, and what they read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ....data.matrix import CSC, CSR, Dense
+from ....data.grid import Reads
+from ....data.lines import spread_lines
+from ....data.matrix import Dense
 from ....kernel.jit import helper, kernel
+from ..tuning import ENTRY, SPARSE_ENTRY
 
-__all__ = ["CopiedLines", "curvatures", "descend", "forces", "line_dots", "move_margins"]
+__all__ = ["Lines", "forces"]
 
 
 @helper
@@ -32,13 +35,14 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
 
     The first sweep visits every coordinate, later ones those that are not pinned to a kink or a
     bound. ``slope`` follows: it is the model's derivative in the margins. Returns a lower bound of
-    how much the last sweep gained, and of how much the one before did; after ``least`` sweeps one
-    that does not gain ``enough`` is the last.
+    how much the last sweep gained, and of how much the one before did, and the entries read; after
+    ``least`` sweeps one that does not gain ``enough`` is the last.
     """
     if B.is_dense():
         return descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough)
     gain = 0.0
     before = 0.0
+    read = 0
     for sweep in range(sweeps):
         before = gain
         gain = 0.0
@@ -52,6 +56,7 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
                 z[w] = best_end(old, linear, l1, lower, upper)
                 continue
             line = ids[w]
+            read += B.line_length(line)
             gradient = linear
             for k in range(B.line_length(line)):
                 j, a = B.at(line, k)
@@ -73,7 +78,7 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
                         slope[j] += bend[j] * a * step
         if gain <= enough and sweep + 1 >= least:
             break
-    return gain, before
+    return gain, before, read
 
 
 @helper
@@ -84,6 +89,7 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
     """
     gain = 0.0
     before = 0.0
+    read = 0
     last, owed = 0, 0.0  # line and step that the slope has not seen yet
     for sweep in range(sweeps):
         before = gain
@@ -98,6 +104,7 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
                 z[w] = best_end(old, linear, l1, lower, upper)
                 continue
             line = ids[w]
+            read += len(slope)
             gradient = 0.0
             if owed == 0.0:
                 for j in range(len(slope)):
@@ -124,7 +131,7 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
     if owed != 0.0:
         for j in range(len(slope)):
             slope[j] += (1.0 if flat else bend[j]) * (B.entry(last, j) * owed)
-    return gain, before
+    return gain, before, read
 
 
 @kernel
@@ -216,88 +223,83 @@ def move_margins(B, ids, step, m):
                 m[j] += a * step[w]
 
 
-@kernel
-def count_lines(B, position, starts):
-    """Entries of the chosen positions of B: position_j is the new line of j, or -1."""
-    for i in range(B.line_count()):
-        for k in range(B.line_length(i)):
-            j, _ = B.at(i, k)
-            if position[j] >= 0:
-                starts[position[j] + 1] += 1
+class Lines:
+    """Lines ``ids`` of a matrix B, and what is asked of them; all they read is told to the ledger.
 
+    Parameters
+    ----------
+    B : matrix
+    ids : ndarray
+    width : int
+        Positions that a line has.
+    ledger : object with a method ``read``
+    """
 
-@kernel
-def copy_lines(B, position, filled, indices, data):
-    """Turn the chosen positions of B into lines."""
-    for i in range(B.line_count()):
-        for k in range(B.line_length(i)):
-            j, a = B.at(i, k)
-            w = position[j]
-            if w >= 0:
-                indices[filled[w]] = i
-                data[filled[w]] = a
-                filled[w] += 1
+    def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
+        self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
+        self.dense = isinstance(B, Dense)
+        if self.dense:
+            self.entries = float(len(ids) * width)
+        else:
+            self.entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
 
+    def __len__(self) -> int:
+        return len(self.ids)
 
-@kernel
-def gather(values, chosen, out):
-    """Columns of a dense array as rows of ``out``, eight entries of a column at a time."""
-    n = len(values)
-    i = 0
-    while i < n:
-        end = min(i + 8, n)
-        for w in range(len(chosen)):
-            j = chosen[w]
-            for k in range(i, end):
-                out[w, k] = values[k, j]
-        i = end
+    def part(self, which: np.ndarray) -> Lines:
+        """Some of the lines."""
+        return Lines(self.B, self.ids[which], self.width, self.ledger)
 
+    @property
+    def sweep(self) -> float:
+        """Seconds of a sweep: it uses each entry of its lines, and again where it moves."""
+        return (ENTRY if self.dense else SPARSE_ENTRY) * 2.0 * self.entries
 
-class CopiedLines:
-    """Copies of lines that lie across: columns of row-major data or rows of column-major data."""
+    def dots(self, vector: np.ndarray) -> np.ndarray:
+        """The product of every line with a vector."""
+        self.ledger.read(self.entries)
+        out = np.empty(len(self.ids))
+        line_dots(self.B, self.ids, vector, out)
+        return out
 
-    def __init__(self, A: Any, chosen: np.ndarray) -> None:
-        self.count = len(chosen)
-        self.lines: Any
-        if not isinstance(A, Dense):
-            self.lines = _sparse_lines(A, chosen)
-            return
-        values = A.values if A.row_major else A.values.T
-        self.store = np.empty((self.count + self.count // 4, len(values)), dtype=values.dtype)
-        gather(values, chosen, self.store)
-        self.lines = Dense(_read_only(self.store))
+    def moved(self, step: np.ndarray) -> np.ndarray:
+        """Sum of step_w times line w."""
+        self.ledger.read(self.entries)
+        out = np.zeros(self.width)
+        move_margins(self.B, self.ids, step, out)
+        return out
 
-    def add(self, A: Dense, chosen: np.ndarray) -> np.ndarray:
-        """Copy more lines of dense data; returns where they are."""
-        values = A.values if A.row_major else A.values.T
-        first, self.count = self.count, self.count + len(chosen)
-        if self.count > len(self.store):
-            larger = np.empty((self.count + self.count // 2, len(values)), dtype=values.dtype)
-            larger[:first] = self.store[:first]
-            self.store = larger
-            self.lines = Dense(_read_only(larger))
-        gather(values, chosen, self.store[first : self.count])
-        return np.arange(first, self.count)
+    def curvatures(self, bend: np.ndarray) -> np.ndarray:
+        """Sum over each line of bend_j a_j^2."""
+        self.ledger.read(self.entries)
+        out = np.empty(len(self.ids))
+        curvatures(self.B, self.ids, bend, out)
+        return out
 
+    def descend(
+        self,
+        table: np.ndarray,
+        z: np.ndarray,
+        curvature: np.ndarray,
+        slope: np.ndarray,
+        bend: np.ndarray,
+        flat: bool,
+        least: int,
+        sweeps: int,
+        enough: float,
+    ) -> tuple[float, float]:
+        """Sweeps of coordinate descent, see the kernel; what the last two gained."""
+        gain, before, read = descend(
+            self.B, self.ids, table, z, curvature, bend, flat, slope, least, sweeps, enough
+        )
+        self.ledger.read(read)
+        return gain, before
 
-def _read_only(values: np.ndarray) -> np.ndarray:
-    view = values.view()
-    view.flags.writeable = False
-    return view
-
-
-def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
-    lines: int = A.line_count()
-    count = len(chosen)
-    position = np.full(A.shape[1] if isinstance(A, CSR) else A.shape[0], -1, dtype=np.int32)
-    position[chosen] = np.arange(count)
-    starts = np.zeros(count + 1, dtype=np.int64)
-    count_lines(A, position, starts)
-    np.cumsum(starts, out=starts)
-    narrow = np.uint16 if lines <= 2**16 else A.indices.dtype
-    indices = np.empty(starts[-1], dtype=narrow)
-    data = np.empty(starts[-1], dtype=A.data.dtype)
-    copy_lines(A, position, starts[:-1].copy(), indices, data)
-    shape = (lines, count) if isinstance(A, CSR) else (count, lines)
-    kind = CSC if isinstance(A, CSR) else CSR
-    return kind(data, indices, starts.view(np.uint64), shape)
+    def spread(self) -> np.ndarray:
+        """A dense copy, one line a row."""
+        self.ledger.read(self.entries)
+        if self.dense:
+            return np.asarray(self.B.values[self.ids], dtype=float)
+        rows = np.zeros((len(self.ids), self.width))
+        spread_lines(self.B, self.ids, rows)
+        return rows

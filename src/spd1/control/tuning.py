@@ -1,0 +1,34 @@
+"""The tuned numbers of this room.
+
+They were set on the problems of ``benchmarks/race.py`` and on the cases of the tests: smaller and
+larger values, by factors of two or so, took more passes or left runs that did not converge.
+"""
+
+from __future__ import annotations
+
+# All rules
+FAR_WORSE = 10.0  # a gap this many times the last (or best) one has exploded
+MOST_TILT = 1000.0  # the balance of primal and dual steps moves no further: it may follow noise
+DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
+
+# AutoSteps
+WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
+FORGIVE = 1.2  # after going back, a best gap that was luck is slowly forgotten
+STALLED = 1e-3  # epochs that shrink the gap by less than this, ...
+PATIENCE = 4  # ... so many of them in a row without failing, have steps that are too small
+LAG = 4.0  # row terms of the certificate this many times its column terms: y lags behind x
+
+# BalancedSteps, ColumnSteps, TileSteps
+FAST = 0.7  # rows: tied passes that shrink the gap by less give way to the free x, ...
+TWICE = 2  # ... which costs more than twice as much, if two looks say so
+STUCK = 0.97  # or one that saw next to no progress
+CRAWL = 0.8  # a pass that shrinks the gap by less is slow
+SLOW_LOOKS = 8  # slow looks before a method had better give way to its fall-back
+FIRST_LOOKS = 2  # passes that are looked at one by one
+MOST_PASSES = 3  # that may go by between two looks, later, ...
+MOST_STEADY = 5  # ... or of a tied x, whose pace is steady, or when the steps have ...
+SETTLED = 4  # ... been adjusted so many times
+LATE = 0.2  # of a pass: the pace slows down, and a look that comes too early costs another
+DOUBT = 25  # epochs that double the leeway of the first balance of steps
+LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
+MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else

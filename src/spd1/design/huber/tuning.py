@@ -1,0 +1,27 @@
+"""The tuned numbers of Huber's scale.
+
+Set on the cases of tests/design/test_intercept.py and with ``benchmarks/estimators.py``.
+"""
+
+from __future__ import annotations
+
+# Newton's method in everything at once
+LARGEST_JOINT = 2000  # rows or columns of a dense factor
+DAMPINGS = (1e-15, 1e-12, 1e-9)  # of each diagonal entry, until the factor exists
+FAINTEST_SCALE = 1e-15  # of the first scale: below it the data is fitted exactly
+MOST_JOINT_STEPS = 100
+FADE = 0.2  # of the curvature lent to samples outside, a full step
+LEAST_SHARE = 1e-6
+LEAP = 1.4  # change of the scale in one step beyond which it is not linear
+RESTS = 1e-14  # relative gain of a step that counts as none, ...
+IDLE_STEPS = 3  # ... and so many end it
+SHORTEST_STEP = 1e-8
+
+# The search along the scale
+EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
+TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
+MOST_SLICES = 60
+FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
+IDLE_SLICES = 12  # and so many end the search
+LOOKS = 50  # at a slice, before the search goes on with what it has
+FAINTEST_SLICE = 1e-12  # of the first scale

@@ -1,0 +1,17 @@
+"""The tuned numbers of this room.
+
+Those of intercepts were set with ``benchmarks/estimators.py``, those of Huber's scale on the cases
+of tests/design and the same benchmark.
+"""
+
+from __future__ import annotations
+
+# Intercepts
+LEANING = ("rows", "few-rows")  # methods that want l2 > 0 on every column
+LEAN = 0.7  # of the gap asked for, that the penalised problem is solved to
+SHARE = 0.1  # of the length of a row that the intercept's column adds: sweeps dislike more
+FAR_SHARE = 0.3  # the same where the intercept will be large: ...
+EVEN = 0.1  # ... one class has so much more weight than the other, ...
+FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
+FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
+SAMPLED_ROWS = 64  # rows that tell the length of a row

@@ -1,0 +1,78 @@
+"""The one place that counts entries read and seconds, and knows when a run has had enough.
+
+An entry is read once a visit: a product, a sweep or a step that goes to a line, a tile or an entry
+reads it once, however often it uses what it finds there. Copies of lines count as the lines do; a
+small Gram matrix, once it is made, does not. Passes are entries read over entries stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..kernel.jit import clock
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """What a run has read and how long it took, and its limits.
+
+    Parameters
+    ----------
+    stored : int
+        Stored entries of the data: a pass.
+    max_passes, max_seconds : float
+        Limits of the run.
+
+    Examples
+    --------
+    >>> ledger = Ledger(stored=100, max_passes=2)
+    >>> ledger.read(150)
+    >>> ledger.passes, ledger.spent
+    (1.5, False)
+    """
+
+    def __init__(
+        self, stored: int, max_passes: float = math.inf, max_seconds: float = math.inf
+    ) -> None:
+        self.stored = max(stored, 1)
+        self.max_passes, self.max_seconds = max_passes, max_seconds
+        self.entries = 0.0
+        self.paper_passes = 0.0  # the paper's own count
+        self.seconds = 0.0  # in the method itself: looks at the certificate are not
+        self.started = clock()
+
+    def read(self, entries: float) -> None:
+        """So many entries of the data have been read."""
+        self.entries += entries
+
+    @property
+    def passes(self) -> float:
+        """Entries read over entries stored."""
+        return self.entries / self.stored
+
+    @property
+    def out_of_passes(self) -> bool:
+        """Whether the limit on passes is reached."""
+        return self.passes >= self.max_passes
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the limit on seconds is reached, looks included, compilation not."""
+        return clock() - self.started >= self.max_seconds
+
+    @property
+    def spent(self) -> bool:
+        """Whether a method had better come to an end: either limit is reached."""
+        return self.out_of_passes or self.out_of_time
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Count the seconds of a method's own work."""
+        start = clock()
+        try:
+            yield
+        finally:
+            self.seconds += clock() - start

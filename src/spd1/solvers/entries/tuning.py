@@ -1,0 +1,19 @@
+"""The tuned numbers of SPD1 and SPD1-VR, one entry or one tile a step.
+
+Measured with ``benchmarks/iteration_cost.py`` (steps) and ``benchmarks/tiles.py`` (tiles).
+"""
+
+from __future__ import annotations
+
+AHEAD = 32  # steps whose entries are read together: SPD1 160 -> 74 ns a step on 3000 x 2500
+CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
+STRIP = 512  # columns that are summed and stepped at once: their sums stay in the first cache
+SHARE = 0.5  # eta = SHARE / (mu n) was best or nearly so on all dense data with d >= n
+
+# tile="auto"
+L1_BYTES, L2_BYTES = 32 * 1024, 1024 * 1024  # caches that nearly every core has
+MOST_ROWS = 8  # a tile of 8 rows reads x and G seldom enough; larger ones gain little
+MOST_ROWS_OF_COLUMNS = 32  # column by column a tile lies in pieces of p entries
+LARGEST_TILE = 256  # rows of a whole-row tile: it takes rows^2 / 2 products
+FEWEST_BLOCKS = 8  # of rows: with fewer, a step is far from stochastic
+SPARSE_ROWS = 16  # sparse rows drawn together: the prefetcher keeps its stride

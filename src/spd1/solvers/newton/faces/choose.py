@@ -1,0 +1,76 @@
+"""Which face suits a problem."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....problem import Problem
+from ....regularizers import ElasticNet
+from ..tuning import FEW_COLUMNS, FEW_ROWS, MOST_FREE, TALL, TALL_GRAM, WIDE
+from .base import Face
+from .dual import DualFace
+from .free import FreeFace, FreeGramFace
+from .primal import PrimalFace, TallFace
+from .proximal import ProximalFace
+from .span import GramFace
+
+__all__ = ["best_face", "face_of", "few_columns", "few_rows"]
+
+
+def best_face(problem: Problem) -> str:
+    """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
+    smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
+    net = problem.loss.conjugate_net
+    smooth_dual = (problem.mu > 0 or few_free(problem)) and net is not None
+    if not smooth_primal:
+        if smooth_dual:
+            return "dual"
+        return "proximal" if net is not None else ""
+    if smooth_dual and net is not None and problem.reg.plain and problem.n <= TALL * problem.d:
+        low, high = problem.loss.domain(float(problem.b[0]))
+        if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
+            return "dual"
+    return "primal"
+
+
+def few_free(problem: Problem) -> bool:
+    """Whether every column has l2 > 0 but for one or two that have no penalty and no bounds.
+
+    On tall data the proximal term had better be on all columns.
+    """
+    reg = problem.reg
+    if np.ndim(reg.l2) == 0 or problem.n > TALL * problem.d:
+        return False
+    free = np.asarray(reg.l2) == 0.0
+    if not 0 < np.count_nonzero(free) <= min(MOST_FREE, problem.d - 1):
+        return False
+    fields = (reg.l1, reg.lower, reg.upper)
+    l1, lower, upper = (np.broadcast_to(np.asarray(v), free.shape)[free] for v in fields)
+    return bool(np.all(l1 == 0.0) and np.all(lower == -math.inf) and np.all(upper == math.inf))
+
+
+def few_rows(problem: Problem) -> bool:
+    """Whether the problem has few rows, and a regularizer that is l2 and nothing else."""
+    p = problem
+    return p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.mu > 0
+
+
+def few_columns(problem: Problem) -> bool:
+    """Whether this is least squares with few columns."""
+    p = problem
+    return p.loss.quadratic and TALL_GRAM * p.d <= p.n and p.d <= FEW_COLUMNS
+
+
+def face_of(problem: Problem) -> Face:
+    """The face that suits a problem, on a small Gram matrix where there is one."""
+    kind = best_face(problem)
+    if kind == "primal":
+        return TallFace(problem) if few_columns(problem) else PrimalFace(problem)
+    if kind == "proximal":
+        return ProximalFace(problem)
+    if problem.mu == 0.0:
+        few = few_rows(problem.with_regularizer(ElasticNet(l2=1.0))) and problem.reg.plain
+        return FreeGramFace(problem) if few else FreeFace(problem)
+    return GramFace(problem) if few_rows(problem) else DualFace(problem)

@@ -1,0 +1,124 @@
+"""The tuned numbers of Newton's method: prices, sizes, accuracies, patience.
+
+Prices are seconds on one core of a Xeon of 2020 and of an EPYC of 2024, which agree to within a
+factor of 1.5; only their ratios decide anything. The other numbers were set on the problems of
+``benchmarks/race.py``: half and twice the value took longer in all. docs/engine.md has the larger
+experiments.
+"""
+
+from __future__ import annotations
+
+# Prices
+FLOP = 2.5e-11  # a multiplication and addition in BLAS and LAPACK
+ENTRY = 2e-10  # a multiplication and addition with an entry of dense lines, read in order
+SPARSE_ENTRY = 1.2e-9  # the same with an entry that is found by its index
+PAIR = 1.5e-9  # a pair of entries of a sparse line, in a sum of outer products
+TURNED = 4e-9  # an entry of sparse lines when they are sorted by position
+SPREAD = 1e-9  # an entry of sparse lines that are written out as dense ones
+DROP_ENTRY = 3e-10  # an entry of a factor, a coordinate that is dropped on the way
+CG_ENTRY = 1.5e-9  # an entry of a line in a step of projected conjugate gradients, all in all
+FACTOR = 0.6 * FLOP  # times the cube of what a Cholesky factor has rows
+CALL = 2e-5  # a Newton step on a Gram matrix, however small
+LITTLE = 1e-3  # of a Gram matrix: needs no thought
+
+# Which face, which method
+TALL = 5  # rows a column, beyond which the primal is the better face
+MOST_FREE = 2  # columns without penalty that the dual can do with
+FEW_ROWS = 300  # rows of a Gram matrix that is made at once, ...
+WIDE = 2  # ... with so many columns a row
+FEW_COLUMNS = 300  # columns of the same for least squares, ...
+TALL_GRAM = 4  # ... with so many rows a column
+
+# The proximal term: its start, what is left of it after an epoch, and where that ends
+FADING = (0.1, 0.5, 1e-6)
+FADING_WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
+# The penalty lent to a free column, as a multiple of the l2 at which it is as long in the dual as
+# a row of the others
+WEAK = 100.0  # sweeps dislike rows that all look alike, and
+STRONG = 0.1  # Newton's steps on a small matrix do not mind
+SAME_L2 = 30.0  # this penalty and l2 within the factor are made equal: that is faster
+
+# Curvature that stands in for none, as a share of the largest
+LEAST_BEND = 1e-3
+FAINT_BEND = 1e-9  # of losses that are curved everywhere
+FAINTEST_BEND = 1e-12  # where models hold well
+
+# The working set
+SMALLEST_SET = 100  # coordinates of the first one, or a quarter of the rows, ...
+LARGEST_START = 400  # ... up to so many
+FULL = 0.6  # share of a working set that has moved: the next one is larger
+NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join
+SLACK = 0.2  # rows join that were so many of the last epoch's moves away from a kink, see DualFace
+NEARLY_ALL = 0.9  # of all coordinates: take the rest, too
+ALIKE = 0.5  # a new working set as large as this share of the last one is joined to it
+COPIED = 0.28  # of the entries of sparse data, that working sets may copy: memory below 60 %
+
+# Epochs
+MODELS = 40  # of one working set
+MOST_INSIDE = 10  # epochs on a small matrix, without a look at the data
+SMOOTH_STEPS = 6  # of Newton's without a look, where nothing has a kink
+
+# How far a model is solved
+INNER = 0.1  # relative to the gap, ...
+INNER_DENSE = 0.01  # ... and on the dual of dense data, where a look costs as much as many sweeps
+LEAST_INNER = 1e-10  # the same after epochs that did not help
+SWEEP_GOAL = 0.3  # of what an epoch may leave: sweeps go so far
+SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
+SHARPEST = 1e-12
+LARGE_GRAM = 1000  # lines; the sweeps over fewer cost next to nothing, and sharper is better
+GOOD_EPOCH = 0.1  # one that leaves more of the gap asks for a sharper minimiser of such a model
+SLOW_EPOCH = 0.5  # one that leaves more of the gap asks for Newton's step
+SET_GROWN = 1.1  # a working set this many times larger than the one before has not settled
+FORESEEN = 4  # epochs: no pace is kept for longer
+KEEPS_PACE = 0.9  # epochs of sweeps that leave more of the gap will not reach tol
+
+# Sweeps over lines
+SWEEPS = 4  # of coordinate descent before the next decision, ...
+LEAST_SWEEPS = 2  # on the dual
+MOST_SWEEPS = 20  # ... up to so many over a small working set
+DECISIONS = 40
+ENOUGH = 0.01  # sweeps that gain less than this share of the goal end early
+CROWDED = 1.2  # free lines, as a multiple of their length, beyond which Newton's step waits
+MOST_FUTILE = 7  # doublings of the sweeps after Newton's steps that gained little
+WORTHWHILE = 0.3  # of what as many sweeps gain: Newton's steps that gain less were futile
+MOST_PATIENCE = 16  # slow epochs before Newton's step is tried again
+
+# Gram matrices of lines
+LARGEST_GRAM = 2000  # lines, ...
+WIDEST = 1.8  # ... or so many times their length: beyond, sweeps over lines read less
+NEARLY_SET = 0.7  # of the working set, beyond which all of it is taken
+SPARSE_SHARE = 0.15  # of the bytes of sparse data, or SPARSE_BYTES, that one may take
+SPARSE_BYTES = 4_000_000
+GRAM_SWEEPS = 5  # over it, before the next decision, ...
+MOST_GRAM_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
+GRAM_DECISIONS = 60
+SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse
+SETTLES = 1.2  # a working set this many times larger than the one before is not settled
+CHORD = 0.2  # of the curvature: a change that leaves the matrix as good as new
+SAVED_SWEEPS = 5  # sweeps over lines that it replaces at least
+PAID_BACK = 0.4  # of what sweeps over lines have cost so far
+WORTH = 500  # sweeps over lines, beyond which it is never worth its price, ...
+WORTH_ONCE = 25  # ... or that of a model that holds for one step only
+SAMPLE = 24  # positions a line that tell the curvature of a model well enough, at first
+SKEW = 1.0  # half of the pairs at a position, but popular ones have more than their share
+
+# Newton's step
+LARGEST_FACTOR = 2000  # free coordinates for which a dense factor is made
+DAMPING = 1e-12  # of each diagonal entry: a matrix may be singular
+DROPS = 100  # kinks that one step of Newton's walks to
+FACE_CG_LIMIT = 100
+FACE_CG_ACCURACY = 1e-2
+CG_EXPECTED = 30  # steps of conjugate gradients
+BENT = (1.0, 0.3, 0.1, 0.03)  # parts of a step that are tried where kinks are in its way
+
+# Where nothing has a kink
+LARGEST_SMOOTH_GRAM = 1500
+CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
+CG_LIMIT = 250
+HARD_PASSES = 6  # times the square root of a problem's hardness, roughly
+RUN_STEPS = 6  # of Newton's in a whole run, roughly
+LATE_STEPS = 3  # the same when conjugate gradients have slowed down
+
+# The line search
+ARMIJO = 1e-2
+SHORTEST = 1e-10  # of a step

@@ -1,0 +1,21 @@
+"""The tuned numbers that several methods share, and those of columns.
+
+They were set on the problems of ``benchmarks/race.py`` and ``benchmarks/tiles.py``; docs/engine.md
+has what was tried.
+"""
+
+from __future__ import annotations
+
+CHUNK = 500_000  # one-entry steps between two looks at the clock and at Ctrl-C: 0.05 to 0.2 s
+ENTRIES_A_CHUNK = 5_000_000  # the same for methods on lines and tiles: a few ms
+BLOCK = 16  # sparse lines are shuffled in blocks of this many: 1.8 instead of 4.4 ms a pass, 20news
+SIGN_MARGIN = 10.0  # margins that the x of a fitted classifier could reach along one direction
+TURN = 2.0  # radians a pass, see saddle_steps: best over dense and sparse, well and badly scaled
+
+# auto
+LARGE_DATA = 50_000  # stored entries, beyond which rows are worth a thought
+FEW_LINES = 300  # rows or columns
+VERY_TALL = 16  # rows a column
+SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
+HARD = 30  # mean curvature of a column over l2
+SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero

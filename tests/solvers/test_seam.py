@@ -1,0 +1,381 @@
+"""The seam between methods and engines: tiles are matrices of their own, rounds are tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spd1 import L2, IncompatibleError, Problem
+from spd1.data.convert import as_matrix
+from spd1.data.grid import Grid
+from spd1.data.matrix import CSR, Dense
+from spd1.engines.serial import Serial
+from spd1.kernel.rng import key_of
+from spd1.losses import LOSSES
+from spd1.regularizers import FeatureNet, SharedNet
+from spd1.solvers.entries.sampling import Nonzeros, Uniform
+from spd1.solvers.entries.sparse_tiles import sparse_row_steps, sparse_spd1_steps
+from spd1.solvers.entries.spd1 import CONSTANT, Averaged, Schedule, spd1_steps
+from spd1.solvers.entries.spd1_vr import Snapshot, spd1_vr_steps
+from spd1.solvers.entries.tile_kernels import (
+    RowData,
+    Tile,
+    Whole,
+    gram_of_tiles,
+    tile_spd1_steps,
+    tile_vr_steps,
+    whole_row_steps,
+)
+from spd1.solvers.registry import build
+from spd1.solvers.rows.kernels import Geometry, RowTileState, row_tile_steps, tied_row_steps
+from support import oracle
+
+N, D = 11, 9
+ROWS, COLUMNS = slice(3, 10), slice(2, 7)
+n, d = ROWS.stop - ROWS.start, COLUMNS.stop - COLUMNS.start
+KEY, LOSS = key_of(5), LOSSES["logistic"]()
+SCHEDULE = Schedule(0.7, 0.9, CONSTANT, 0, 0)
+
+
+class Part:
+    """A tile of larger data, and vectors of which only the tile's part is a number.
+
+    Around the tile everything is NaN: a kernel that reads it can't end with numbers, and one that
+    writes it leaves something else than NaN.
+    """
+
+    def __init__(self, layout: str, rng: np.random.Generator) -> None:
+        A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.6)
+        A[:, 0] = A[0] = 1.0
+        self.A, self.rng, self.kept = A, rng, []
+        if layout == "csr":
+            self.tile = Grid.whole(self.sparse()).cut(2, 2).tiles[0][0]
+        else:
+            values = np.full((N, D), np.nan, order=layout)
+            values[ROWS, COLUMNS] = A
+            self.tile = Dense(values[ROWS, COLUMNS])
+        self.dense = layout != "csr"
+
+    def sparse(self):
+        """Data whose first tile of 2 x 2 is A; the others are not to be seen."""
+        whole = np.full((2 * n, 2 * d), 1e6)
+        whole[:n, :d] = self.A
+        return as_matrix(oracle.LAYOUTS["csr"](whole))
+
+    def vector(self, values: np.ndarray, where: slice, size: int) -> np.ndarray:
+        """A view of a longer vector of NaN."""
+        whole = np.full(size, np.nan)
+        whole[where] = values
+        self.kept.append((whole, where))
+        return whole[where]
+
+    def of_rows(self, scale: float = 0.3) -> np.ndarray:
+        return self.vector(scale * self.rng.standard_normal(n), ROWS, N)
+
+    def of_columns(self, scale: float = 0.3) -> np.ndarray:
+        return self.vector(scale * self.rng.standard_normal(d), COLUMNS, D)
+
+    def check(self) -> None:
+        """Numbers inside, NaN outside."""
+        for whole, where in self.kept:
+            assert np.all(np.isfinite(whole[where]))
+            assert np.all(np.isnan(np.delete(whole, np.r_[where])))
+
+    def row_data(self, p: int) -> RowData:
+        b = self.vector(self.rng.choice([-1.0, 1.0], n), ROWS, N)
+        c = self.vector(self.rng.random(n) / N, ROWS, N)
+        shares = self.vector(0.5 + self.rng.random(n), ROWS, N)
+        return RowData(b, c, shares, np.zeros((n, p)))
+
+
+def nets(part):
+    whole = np.full((D, 4), np.nan)
+    whole[COLUMNS] = 0.01, 0.1, -9.0, 9.0
+    return [
+        SharedNet(0.01, 0.1, -9.0, 9.0),
+        FeatureNet(whole[COLUMNS]),
+        SharedNet(0, 0.1, -9e9, 9e9),
+    ]
+
+
+def averaged(part):
+    return Averaged(*(part.of_columns() if k % 2 == 0 else part.of_rows() for k in range(6)))
+
+
+def snapshot(part):
+    return Snapshot(*(part.of_columns() if k % 2 == 0 else part.of_rows() for k in range(6)))
+
+
+def free_rows(part, rows, net, outside):
+    table = np.full((D, 4), np.nan, order="F" if part.dense else "C")
+    table[COLUMNS] = np.abs(part.rng.standard_normal((d, 4)))
+    state = RowTileState(part.of_rows(), table[COLUMNS])
+    geometry = Geometry(rows.shares, rows.c)
+    order = part.rng.permutation(n)
+    row_tile_steps(part.tile, N, outside, rows.b, geometry, state, LOSS, net, 0.4, order)
+    assert np.all(np.isfinite(table[COLUMNS]))
+    assert np.all(np.isnan(np.delete(table, np.r_[COLUMNS], axis=0)))
+
+
+def tied_rows(part, rows, net, outside):
+    y, G, order = part.of_rows(), part.of_columns(), part.rng.permutation(n)
+    geometry = Geometry(rows.shares, rows.c)
+    scale = -10.0 if net.numbers(0)[0] == 0.0 else 0.0
+    tied_row_steps(part.tile, outside, rows.b, geometry, y, G, LOSS, net, scale, order)
+
+
+def one_entry(part, rows, net, outside):
+    del outside
+    sampler = Uniform(part.tile, n, d, 1.0 / d)
+    spd1_steps(sampler, rows.b, rows.c, averaged(part), LOSS, net, SCHEDULE, 0, 99, KEY)
+    spd1_vr_steps(sampler, rows.b, rows.c, snapshot(part), LOSS, net, (0.7, 0.9), 0, 99, KEY)
+
+
+def one_stored_entry(part, rows, net, outside):
+    del outside
+    problem = Problem(part.A, np.ones(n), "logistic", L2(1.0))  # for its shape alone
+    assert problem.n == n
+    grid = Grid.whole(part.tile)
+    columns = grid.by_columns.matrix
+    starts = np.searchsorted(part.tile.indptr, np.arange(part.tile.stored), side="right") - 1
+    shares = part.of_rows(), part.of_columns()
+    sampler = Nonzeros(
+        part.tile, columns, starts.astype(np.uint32), 0, part.tile.stored, *np.abs(shares[:1]),
+        np.abs(shares[1]),
+    )  # fmt: skip
+    spd1_steps(sampler, rows.b, rows.c, averaged(part), LOSS, net, SCHEDULE, 0, 99, KEY)
+    spd1_vr_steps(sampler, rows.b, rows.c, snapshot(part), LOSS, net, (0.7, 0.9), 0, 99, KEY)
+
+
+def dense_blocks(part, rows, net, outside):
+    tile = Tile(3, 2, part.tile.row_major)
+    common = rows, averaged(part), LOSS, net, SCHEDULE
+    tile_spd1_steps(part.tile, N, outside, tile, *common, 0, 40, KEY)
+    common = rows, snapshot(part), LOSS, net, (0.7, 0.9)
+    tile_vr_steps(part.tile, N, tile, *common, 0, 40, KEY)
+
+
+def whole_rows(part, rows, net, outside):
+    tile = Tile(3, d, part.tile.row_major)
+    gram_of_tiles(part.tile, tile, 0, 3, rows.gram)
+    state = Whole(part.of_columns(), part.of_rows(), part.of_columns())
+    order = np.array([2, 0, 1])
+    whole_row_steps(part.tile, N, outside, tile, rows, state, LOSS, net, (0.7, 0.9), 0.1, order)
+
+
+def sparse_rows(part, rows, net, outside):
+    shares = np.abs(part.of_columns())
+    tile = Tile(3, d, True)
+    state = Whole(part.of_columns(), part.of_rows(), part.of_columns())
+    steps, order = (0.1, 0.9), np.array([2, 0, 1])
+    sparse_row_steps(part.tile, N, outside, tile, rows, shares, state, LOSS, net, steps, order)
+    common = rows, shares, averaged(part), LOSS, net, SCHEDULE, (0, 40), KEY
+    sparse_spd1_steps(part.tile, N, outside, tile, *common)
+
+
+KERNELS = [
+    (kernel, layout)
+    for kernel, layouts in {
+        free_rows: "C F csr",
+        tied_rows: "C F csr",
+        one_entry: "C F csr",
+        one_stored_entry: "csr",
+        dense_blocks: "C F",
+        whole_rows: "C F",
+        sparse_rows: "csr",
+    }.items()
+    for layout in layouts.split()
+]
+
+
+@pytest.mark.parametrize("net", [0, 1, 2], ids=["shared", "per feature", "plain"])
+@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize(("kernel", "layout"), KERNELS)
+def test_a_kernel_reads_and_writes_nothing_outside_its_tile(kernel, layout, others, net, rng):
+    part = Part(layout, rng)
+    rows, net = part.row_data(3), nets(part)[net]
+    outside = part.of_rows() if others else np.zeros(0)
+    kernel(part, rows, net, outside)
+    part.check()
+    assert len(part.kept) > 3
+
+
+@pytest.mark.parametrize("layout", ["C", "csr"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_rows_with_margins_from_outside_are_rows_of_wider_data(tied, layout, rng):
+    """A visit to half of the columns, told the margins of the rest, moves y as a whole one."""
+    A = rng.standard_normal((6, 8))
+    x = 0.1 * rng.standard_normal(8)
+    b, c = rng.choice([-1.0, 1.0], 6), np.full(6, 1 / 6)
+    geometry = Geometry(np.sum(A * A, axis=1), c)
+    kind = oracle.LAYOUTS["dense_c" if layout == "C" else "csr"]
+    net, order = SharedNet(0.0, 1.0, -np.inf, np.inf), np.array([4])
+    found = []
+    for columns, outside in ((slice(0, 8), np.zeros(0)), (slice(0, 4), A[:, 4:] @ x[4:])):
+        tile, y = as_matrix(kind(A[:, columns])), np.zeros(6)
+        if tied:  # x = -G
+            G = -x[columns].copy()
+            tied_row_steps(tile, outside, b, geometry, y, G, LOSS, net, -1.0, order)
+        else:
+            table = np.zeros((columns.stop, 4))
+            table[:, 0], table[:, 2], table[:, 3] = x[columns], 0.1, 1.0
+            state = RowTileState(y, table)
+            row_tile_steps(tile, 6, outside, b, geometry, state, LOSS, net, 0.1, order)
+        found.append(y[4])
+    assert found[0] != 0.0
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
+
+
+# Bulk operations
+
+LAYOUTS = ("dense_c", "dense_f", "dense_float32", "csr", "csc")
+
+
+def data(rng, layout):
+    A = rng.standard_normal((13, 10)).astype(np.float32).astype(float)
+    A[rng.random(A.shape) < 0.3] = 0.0
+    return A, Grid.whole(as_matrix(oracle.LAYOUTS[layout](A)))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (4, 1), (3, 2), (13, 10)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_bulk_operations_are_those_of_the_matrix(layout, shape, rng):
+    A, whole = data(rng, layout)
+    grid = whole if shape == (1, 1) else whole.cut(*shape)
+    assert (grid.n, grid.d, grid.shape, grid.stored) == (13, 10, shape, whole.stored)
+    x, w, c, l2 = rng.standard_normal(10), rng.standard_normal(13), rng.random(13), rng.random(10)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(grid.margins(x), A @ x, **close)
+    np.testing.assert_allclose(grid.adjoint(w), A.T @ w, **close)
+    np.testing.assert_allclose(grid.curved(c, x), A.T @ (c * (A @ x)), **close)
+    np.testing.assert_allclose(np.tril(grid.gram(c)), np.tril(A.T @ (c[:, None] * A)), **close)
+    np.testing.assert_allclose(np.tril(grid.gram(None)), np.tril(A.T @ A / 13), **close)
+    np.testing.assert_allclose(grid.gram_of_rows(l2 + 1), (A / (l2 + 1)) @ A.T, **close)
+    np.testing.assert_allclose(grid.gram_of_rows(0.5), A @ A.T / 0.5, **close)
+    np.testing.assert_array_equal(grid.dense_columns(np.array([7, 0, 3])), A[:, [7, 0, 3]])
+    np.testing.assert_allclose(grid.row_squares, np.sum(A * A, axis=1), **close)
+    np.testing.assert_allclose(grid.column_squares, np.sum(A * A, axis=0), **close)
+    np.testing.assert_allclose(grid.weighted_squares(c), c @ (A * A), **close)
+    stored = np.ones_like(A) if grid.dense else A != 0
+    np.testing.assert_array_equal(grid.row_counts, stored.sum(axis=1))
+    np.testing.assert_array_equal(grid.column_counts, stored.sum(axis=0))
+    some = rng.random(13) < 0.5
+    expected = stored.sum(axis=0) if grid.dense else stored[some].sum(axis=0)
+    np.testing.assert_array_equal(grid.column_counts_where(some), expected)
+    np.testing.assert_allclose(grid.by_rows.margins(x), A @ x, **close)
+    np.testing.assert_allclose(grid.by_columns.adjoint(w), A.T @ w, **close)
+
+
+def test_one_tile_in_memory_copies_nothing():
+    values = np.arange(12.0).reshape(3, 4)
+    problem = Problem(values, [1, -1, 1])
+    assert np.shares_memory(problem.grid.tiles[0][0].values, values)
+    cut = problem.grid.cut(2, 2)
+    assert all(np.shares_memory(tile.values, values) for row in cut.tiles for tile in row)
+
+
+def test_a_tile_of_sparse_data_has_indices_from_zero(rng):
+    A, whole = data(rng, "csr")
+    tile = whole.cut(2, 2).tiles[1][1]
+    assert isinstance(tile, CSR)
+    assert (tile.rows(), tile.columns()) == (7, 5)
+    assert int(tile.indices.max()) < 5
+    assert tile.indices.dtype.kind == tile.indptr.dtype.kind == "u"
+    dense = np.array([[tile.entry(i, j) for j in range(5)] for i in range(7)])
+    np.testing.assert_array_equal(dense, A[6:, 5:])
+
+
+# Methods on an engine
+
+
+class Recorder(Serial):
+    """A serial engine that keeps what it was asked to do."""
+
+    def __init__(self) -> None:
+        self.rounds = []
+
+    def run(self, grid, tasks):
+        self.rounds.append((grid.shape, [(task.row, task.column) for task in tasks]))
+        return super().run(grid, tasks)
+
+
+TILE_METHODS = [
+    ("rows", None),
+    ("spd1", None),
+    ("spd1-vr", None),
+    ("spd1", "auto"),
+    ("spd1-vr", "auto"),
+]
+
+
+@pytest.mark.parametrize(("name", "tile"), TILE_METHODS)
+@pytest.mark.parametrize("layout", ["dense_c", "csr", "csc"])
+def test_tile_methods_work_through_their_engine_alone(name, tile, layout, rng):
+    A, _ = data(rng, layout)
+    problem = Problem(oracle.LAYOUTS[layout](A), np.sign(A[:, 0] + 0.1), "logistic", L2(0.1))
+    worker = build(name, problem, tile, "auto", KEY)
+    worker.engine = Recorder()
+    worker.adopt(worker.rule(worker).first())
+    worker.begin(np.zeros(10), np.zeros(13))
+    before = worker.entries_read
+    list(worker.epoch())
+    assert worker.engine.rounds
+    assert all(shape == (1, 1) and tasks == [(0, 0)] for shape, tasks in worker.engine.rounds)
+    assert worker.entries_read > before
+
+    class Idle(Serial):
+        def run(self, grid, tasks):
+            return 0.0
+
+    x, y = (v.copy() for v in worker.iterates()[0])
+    start = worker.save()
+    worker.engine = Idle()
+    list(worker.epoch())
+    worker.restore(start)
+    np.testing.assert_array_equal(worker.iterates()[0][0], x)
+    np.testing.assert_array_equal(worker.iterates()[0][1], y)
+
+
+def test_tiles_without_rounds_are_refused_by_name(rng):
+    A, whole = data(rng, "dense_c")
+    worker = build("rows", Problem(A, np.ones(13), "squared", L2(1.0)), None, "auto", KEY)
+    worker.problem.grid = whole.cut(2, 2)
+    with pytest.raises(IncompatibleError, match="rows has no rounds"):
+        list(worker.epoch())
+
+
+@pytest.mark.parametrize(
+    ("name", "tile"), [*TILE_METHODS, *((m, None) for m in ("columns", "psgd", "svrg", "saga"))]
+)
+@pytest.mark.parametrize("layout", ["dense_c", "csr"])
+def test_a_saved_state_goes_on_where_it_was(name, tile, layout, rng):
+    """The epochs after a copy was made are the same bits when they are run again from it."""
+    A, _ = data(rng, layout)
+    problem = Problem(oracle.LAYOUTS[layout](A), np.sign(A[:, 0] + 0.1), "logistic", L2(0.1))
+    worker = build(name, problem, tile, "auto", KEY)
+    worker.adopt(worker.rule(worker).first())
+    worker.begin(np.zeros(10), np.zeros(13))
+    list(worker.epoch())
+    saved = worker.save()
+    assert all(not isinstance(v, list | dict) for v in saved.state)  # arrays and numbers
+    found = []
+    for _ in range(2):
+        worker.restore(saved)
+        list(worker.epoch())
+        found.append(worker.iterates()[0])
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    if found[0][1] is not None:
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("name", ["rows", "columns", "spd1", "spd1-vr", "svrg", "newton"])
+def test_asking_for_default_steps_changes_nothing(name, rng):
+    A, _ = data(rng, "dense_c")
+    problem = Problem(A, np.sign(A[:, 0] + 0.1), "logistic", L2(0.1))
+    worker = build(name, problem, None, "auto", KEY)
+    plain = {k: v for k, v in vars(worker).items() if isinstance(v, bool | int | float | str)}
+    first = worker.default_steps()
+    assert first == worker.default_steps()
+    assert worker.steps == {}
+    for key, value in plain.items():
+        assert getattr(worker, key) == value
