@@ -6,12 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo reproduce test test-full lint bench clean
+.PHONY: help demo reproduce test test-plain test-full lint bench clean
 
 help:
 	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
 	@echo "make reproduce  the paper's figures and verdicts, quick: minutes (SPD1_DATA: folder of real data)"
 	@echo "make test       all tests but the slow sweeps (minutes)"
+	@echo "make test-plain a part of the tests with kernels as plain Python: no compiler in the way"
 	@echo "make test-full  the slow sweeps too"
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
@@ -47,6 +48,11 @@ reproduce: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+# Kernels as plain Python wrap around where integers overflow, as random draws mean to, and say so.
+test-plain: $(VENV)/test.stamp
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "plain and not slow" tests \
+	  -W "ignore:overflow encountered:RuntimeWarning"
 
 test-full: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS)

@@ -57,6 +57,7 @@ class Problem:
         self.net = self.reg.bind(self.d)
         self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
         self._shared: dict[str, np.ndarray] = {}  # what no regularizer changes
+        self.notes: dict[str, Any] = {}  # what methods have found out about the problem
 
     @property
     def A(self) -> Any:
@@ -83,6 +84,7 @@ class Problem:
         other.net = other.reg.bind(self.d)
         for name in ("dual_bounds", "free_columns"):
             other.__dict__.pop(name, None)
+        other.notes = {}
         return other
 
     def watched(self, ledger: Reads) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,7 @@ def solve(
     method: str = "auto",
     *,
     tol: float = 1e-6,
-    max_passes: float = 1000,
+    max_passes: float | None = None,
     max_seconds: float | None = None,
     steps: str | dict[str, float] = "auto",
     sampling: str = "auto",
@@ -68,8 +67,10 @@ def solve(
         "svrg", "saga".
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
-    max_passes : float
-        Limit on entries read / entries stored.
+    max_passes : float, optional
+        Limit on entries read / entries stored; everything counts, looks at the certificate and
+        sweeps over a few lines included. Default: 2,000, and a million for "newton", whose sweeps
+        over small working sets are many and cost little.
     max_seconds : float, optional
         Limit on the time spent, evaluation included, compilation not.
     steps : "auto", "theory" or dict
@@ -108,10 +109,10 @@ def solve(
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
     _positive(tol, "tol")
-    _positive(max_passes, "max_passes")
-    if max_seconds is not None:
-        _positive(max_seconds, "max_seconds")
-    ledger = Ledger(problem.stored, max_passes, math.inf if max_seconds is None else max_seconds)
+    for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
+        if limit is not None:
+            _positive(limit, name)
+    ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger)
     label, chosen_here = method, method == "auto"
     if chosen_here:

@@ -17,6 +17,8 @@ from spd1.errors import DataError
 from spd1.kernel.jit import helper
 from support.oracle import LAYOUTS
 
+pytestmark = pytest.mark.plain
+
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 

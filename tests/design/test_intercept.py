@@ -184,3 +184,21 @@ def test_joint_newton_for_the_scale(shape, fit_intercept, layout, rng):
     assert found.primal - better.fun <= found.gap + 1e-12
     for q in (found.y, rng.normal(size=n), np.zeros(n)):  # any forces prove a bound that stands
         assert force_bound(X, b, c, q, a, epsilon, fit_intercept)[0] <= found.primal + 1e-12
+
+
+def test_one_design_serves_any_weights(rng):
+    """Fresh arrays may lie where an old one lay: weights are known by what they hold."""
+    X, b = rng.standard_normal((30, 4)) + 2.0, rng.standard_normal(30)
+    design = Design(X, True)
+    for _ in range(40):
+        weight = rng.random(30)
+        found = design.solve(b, "squared", L2(0.1), weight, tol=1e-10)
+        alone = Design(X, True).solve(b, "squared", L2(0.1), weight, tol=1e-10)
+        np.testing.assert_allclose(found.x, alone.x, rtol=1e-7, atol=1e-9)
+        del weight
+    weight = np.ones(30)
+    design.solve(b, "squared", L2(0.1), weight)
+    weight[:] = rng.random(30)  # the same array, other weights
+    found = design.solve(b, "squared", L2(0.1), weight, tol=1e-10)
+    alone = Design(X, True).solve(b, "squared", L2(0.1), weight, tol=1e-10)
+    np.testing.assert_allclose(found.x, alone.x, rtol=1e-7, atol=1e-9)

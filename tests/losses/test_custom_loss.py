@@ -7,14 +7,19 @@ import math
 import pickle
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from spd1 import L1, L2, Box, Problem, certify
+from spd1 import L1, L2, Box, Loss, Problem, certify, compiled, solve
+from spd1.cli.metrics import metrics
+from spd1.design.intercept import Design
 from spd1.errors import ParameterError
+from spd1.io import Data, fit_model
+from spd1.linear_model import ERMClassifier
 from spd1.losses import as_loss
 
 N, D = 20, 4
@@ -91,3 +96,95 @@ def test_an_object_without_the_methods_is_refused():
 
     with pytest.raises(ParameterError, match="NotALoss is not a loss"):
         Problem(np.eye(2), [0.0, 1.0], NotALoss())
+
+
+# A loss is known by what it says of itself, not by its name.
+
+
+@compiled(Loss)
+class Squared(NamedTuple):
+    """The user's log-cosh under the name of another loss."""
+
+    s: float = 0.5
+
+    def phi(self, u, b):
+        t = abs(u - b) / self.s
+        return self.s * (t + math.log1p(math.exp(-2.0 * t)) - math.log(2.0))
+
+    def derivative(self, u, b):
+        return math.tanh((u - b) / self.s)
+
+    def conjugate(self, y, b):
+        if not -1.0 <= y <= 1.0:
+            return math.inf
+        total = b * y
+        for t in (1.0 + y, 1.0 - y):
+            if t > 0.0:
+                total += 0.5 * self.s * t * math.log(t)
+        return total
+
+    def domain(self, b):
+        return -1.0, 1.0
+
+    @property
+    def gamma(self) -> float:
+        return self.s
+
+
+@compiled(Loss)
+class Logistic(NamedTuple):
+    """Twice the logistic loss: its margins are not the logarithms of odds."""
+
+    factor: float = 2.0
+
+    def phi(self, u, b):
+        return self.factor * math.log1p(math.exp(-b * u))
+
+    def derivative(self, u, b):
+        return -self.factor * b / (1.0 + math.exp(b * u))
+
+    def conjugate(self, y, b):
+        s = -b * y / self.factor
+        if not 0.0 <= s <= 1.0:
+            return math.inf
+        total = 0.0
+        for t in (s, 1.0 - s):
+            if t > 0.0:
+                total += self.factor * t * math.log(t)
+        return total
+
+    def domain(self, b):
+        return (-self.factor, 0.0) if b > 0.0 else (0.0, self.factor)
+
+    @property
+    def gamma(self) -> float:
+        return 4.0 / self.factor
+
+    @property
+    def label_kind(self) -> str:
+        return "sign"
+
+
+@pytest.mark.parametrize("shape", [(200, 20), (30, 60)])
+@pytest.mark.parametrize("reg", [L2(0.01), L1(0.01)])
+def test_a_name_that_is_taken_misleads_nobody(shape, reg, rng):
+    A = rng.standard_normal(shape)
+    b = A[:, :3].sum(axis=1) + rng.standard_normal(shape[0])
+    found = solve(Problem(A, b, Squared(), reg), tol=1e-7)
+    assert found.status == "converged"
+    with_level = Design(A, True).solve(b, Squared(), reg, tol=1e-7)
+    assert with_level.status == "converged"
+    proof = certify(with_level.x, Design(A, True).problem(b, Squared(), reg))
+    assert proof.rel_gap <= 1e-5
+
+
+def test_only_losses_with_probabilities_have_them(rng):
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] > 0
+    named = ERMClassifier(Logistic(), l2=0.1).fit(X, y)
+    assert not hasattr(named, "predict_proba")
+    assert hasattr(ERMClassifier("logistic", l2=0.1).fit(X, y), "predict_proba")
+    model, _ = fit_model(Data(X, np.where(y, 1.0, -1.0)), Logistic(), L2(0.1))
+    with pytest.raises(ParameterError, match="no probabilities"):
+        model.probability(X)
+    assert "log_loss" not in metrics(model, X, np.where(y, 1.0, -1.0))

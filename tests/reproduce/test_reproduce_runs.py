@@ -46,7 +46,7 @@ def test_a_curve_is_that_of_solve_with_the_same_steps(problem, method):
         sampling="uniform" if "spd1" in method else "auto",
     ).trace
     np.testing.assert_allclose(curve.paper_passes[1:], trace.paper_passes[1:])
-    np.testing.assert_allclose(curve.passes[1:], trace.passes[1:])
+    assert np.all(curve.passes[1:] < trace.passes[1:])  # a curve reads nothing to certify
     if method == "spd1":  # solve certifies the average alone
         assert np.all(curve.primal <= trace.primal + 1e-12)
         assert np.any(curve.primal < trace.primal - 1e-12)
@@ -58,7 +58,8 @@ def test_a_curve_is_that_of_solve_with_the_same_steps(problem, method):
 def test_passes_are_counted_as_the_paper_does(problem):
     vr = run_method(problem, "spd1-vr", STEPS["spd1-vr"], 0, 6)
     np.testing.assert_allclose(vr.paper_passes, [0, 2, 4, 6])  # snapshot 1, nd inner steps 1
-    np.testing.assert_allclose(vr.passes, [0, 5, 10, 15])  # snapshot 2, three entries a step
+    # snapshot 2, but 1 where x = 0; three entries a step
+    np.testing.assert_allclose(vr.passes, [0, 4, 9, 14])
     assert np.all(np.diff(vr.seconds) > 0)
 
 
@@ -142,7 +143,7 @@ def test_curves_survive_json(problem):
 def test_the_optimum_is_proven(problem):
     found = find_optimum(problem)
     assert found["rel_gap"] <= 1e-12
-    assert found["optimum"] <= problem.primal(spd1.solve(problem, tol=1e-9).x)
+    assert found["optimum"] <= problem.primal(spd1.solve(problem, tol=1e-9).x) + 1e-15
     assert found["start"] == pytest.approx(np.log(2.0))
 
 

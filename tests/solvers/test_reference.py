@@ -30,6 +30,8 @@ from support.setups import (
     run,
 )
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_spd1_is_algorithm_1(case):
@@ -127,9 +129,12 @@ def test_columns_visit_every_column_once_an_epoch(case):
 @pytest.mark.parametrize("case", [CASES[0], CASES[4]], ids=[NAMES[0], NAMES[4]])
 def test_chunks_of_an_epoch_change_nothing(name, case):
     setup = Setup(*case)
-    whole, parts = run(setup.worker(name)), run(setup.worker(name, chunk=3))
+    whole, parts = setup.worker(name), setup.worker(name, chunk=3)
+    starts = whole.entries_read, parts.entries_read  # norms are computed for the first alone
+    run(whole)
+    run(parts)
     assert whole.t == parts.t
-    assert whole.entries_read == pytest.approx(parts.entries_read)
+    assert whole.entries_read - starts[0] == pytest.approx(parts.entries_read - starts[1])
     assert whole.paper_passes == pytest.approx(parts.paper_passes)
     sparse_rows = case[0] == "csr" and name in ("psgd", "svrg", "saga")
     for found, expected in zip(parts.state, whole.state, strict=True):
@@ -181,6 +186,6 @@ def test_a_users_loss_runs_in_every_method(method, rng):
     A, b = rng.standard_normal((12, d)), rng.standard_normal(12)
     x = np.linalg.solve(3.0 * A.T @ A / 12 + 0.1 * np.eye(d), 3.0 * A.T @ b / 12)
     best = 1.5 * np.mean((A @ x - b) ** 2) + 0.05 * np.sum(x**2)
-    found = solve(Problem(A, b, Stiff(), L2(0.1)), method, max_passes=1000)
+    found = solve(Problem(A, b, Stiff(), L2(0.1)), method, max_passes=2500)
     assert best - 1e-12 <= found.primal <= best + found.gap + 1e-12
     assert found.rel_gap <= (0.3 if method in ("spd1", "psgd") else 1e-6)

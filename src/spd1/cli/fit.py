@@ -54,7 +54,7 @@ def fit(
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
     tile: Tile = None,
-    max_passes: o.MaxPasses = 1000.0,
+    max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
     seed: o.Seed = 0,
     plot: Plot = None,

@@ -68,7 +68,13 @@ Positive = Annotated[
     str | None, typer.Option(help="The label to tell from all others; default: the larger of two")
 ]
 Tol = Annotated[float, typer.Option(help="Relative duality gap to prove")]
-MaxPasses = Annotated[float, typer.Option(help="Stop after so many passes over the data")]
+MaxPasses = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop after so many passes over the data; default 2,000, a million for newton, whose "
+        "sweeps over few lines count, too"
+    ),
+]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
 Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts")]

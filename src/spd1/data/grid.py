@@ -27,17 +27,15 @@ Tile = Dense | CSR | CSC
 
 
 class Reads(Protocol):
-    """What a grid tells: an entry is read once a visit, however often the visit uses it."""
+    """Where entries read are added up: once a visit, however often the visit uses them."""
 
-    def read(self, entries: float) -> None:
-        """So many entries of the data have been read."""
+    entries: float
 
 
 class Nobody:
-    """Takes no notice."""
+    """An account that nobody looks at."""
 
-    def read(self, entries: float) -> None:
-        del entries
+    entries = 0.0
 
 
 class Scratch:
@@ -62,7 +60,7 @@ class Grid:
     ----------
     tiles : list of lists of matrices
         Tiles of one row have the same rows, those of one column the same columns.
-    ledger : object with a method ``read``
+    ledger : object with a number ``entries``
     """
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
@@ -153,7 +151,7 @@ class Grid:
         if not isinstance(self.tiles[0][0], converted):
             return self
         if name not in self._facts:
-            self.ledger.read(2 * self.stored)  # SciPy counts, then copies
+            self.ledger.entries += 2 * self.stored  # SciPy counts, then copies
             self._facts[name] = Grid([[access(tile) for tile in row] for row in self.tiles])
         return self._facts[name].watched(self.ledger)  # type: ignore[no-any-return]
 
@@ -163,7 +161,7 @@ class Grid:
         """A x."""
         if not x.any():
             return np.zeros(self.n)
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return products.margins(self.tiles[0][0], x)
         out = np.zeros(self.n)
@@ -173,7 +171,7 @@ class Grid:
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
         """A' w."""
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return products.adjoint(self.tiles[0][0], w)
         out = np.zeros(self.d)
@@ -185,7 +183,7 @@ class Grid:
         """A' diag(bend) A p; whole rows are read once, others twice."""
         if not self.row_major or self.shape[1] > 1:
             return self.adjoint(bend * self.margins(p))
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         out = np.zeros(self.d)
         for tile, rows, _ in self.parts():
             products.curved_lines(tile, bend[rows], p, out)
@@ -200,7 +198,7 @@ class Grid:
 
         Only the lower triangle is meant.
         """
-        self.ledger.read(self.stored / stride)
+        self.ledger.entries += self.stored / stride
         if self.shape == (1, 1) and self.dense:
             return _dense_gram(self.tiles[0][0].values, weights, stride, scratch)
         full = np.full(self.n, 1.0 / self.n) if weights is None else weights
@@ -217,7 +215,7 @@ class Grid:
 
     def gram_of_rows(self, l2: Any) -> np.ndarray:
         """A diag(1/l2) A', l2 a number or one a column."""
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         scalar = np.ndim(l2) == 0
         out: Any = 0.0
         for q in range(self.shape[1]):
@@ -242,7 +240,7 @@ class Grid:
             if not len(inside):
                 continue
             names = which[inside] - columns.start
-            self.ledger.read(tile.stored * len(inside) / max(tile.columns(), 1))
+            self.ledger.entries += tile.stored * len(inside) / max(tile.columns(), 1)
             if isinstance(tile, Dense):
                 out[rows, inside] = tile.values[:, names]
             else:
@@ -251,7 +249,7 @@ class Grid:
 
     def dense_rows(self) -> np.ndarray:
         """All of it as one dense array: for few rows."""
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         A = self.matrix
         if isinstance(A, Dense):
             return A.values
@@ -273,7 +271,7 @@ class Grid:
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Sum over rows of w_i a_ij^2, for every column."""
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return products.squares_along(self.tiles[0][0], weights)
         out = np.zeros(self.d)
@@ -298,7 +296,7 @@ class Grid:
         """Stored entries of each column in the rows for which ``rows`` is true."""
         if self.dense or np.all(rows):
             return self.column_counts
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         out = np.zeros(self.d, dtype=np.int64)
         for tile, part, columns in self.parts():
             pattern = as_scipy(tile).astype(bool)
@@ -307,7 +305,7 @@ class Grid:
         return out
 
     def _squares(self, by_rows: bool) -> np.ndarray:
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         if self.shape == (1, 1):
             A = self.tiles[0][0]
             return products.squared_row_norms(A if by_rows else A.transposed())
@@ -322,7 +320,7 @@ class Grid:
 
     def _count(self) -> tuple[np.ndarray, np.ndarray]:
         if not self.dense:
-            self.ledger.read(self.stored)
+            self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return products.stored_counts(self.tiles[0][0])
         of_rows = np.zeros(self.n, dtype=np.int64)

@@ -143,11 +143,13 @@ class LineStore:
             return self.data, chosen
         fresh = chosen[self.position[chosen] < 0]
         if len(fresh) and self.dense and len(fresh) < len(chosen):
-            self.grid.ledger.read(len(fresh) * self.width)
+            self.grid.ledger.entries += len(fresh) * self.width
             self.position[fresh] = self.copies.add(self.data, fresh)
         elif len(fresh):
             # Sparse data is gone through twice: to count the entries of each line, and to copy.
-            self.grid.ledger.read(len(chosen) * self.width if self.dense else 2 * self.data.stored)
+            self.grid.ledger.entries += (
+                len(chosen) * self.width if self.dense else 2 * self.data.stored
+            )
             self.copies = None  # never two copies at a time
             self.copies = CopiedLines(self.data, chosen)
             self.position[:] = -1

@@ -219,9 +219,9 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     lean.trace.rows.append(row)
     if proof.rel_gap > tol and lean.converged:
         options = {**options, "x0": lean.x, "y0": proof.y if np.any(proof.y) else lean.y}
-        options["max_passes"] = max(options.get("max_passes", 1000) - row.passes, 1e-3)
-        if options.get("max_seconds") is not None:
-            options["max_seconds"] = max(options["max_seconds"] - lean.seconds, 1e-3)
+        for name, used in (("max_passes", row.passes), ("max_seconds", lean.seconds)):
+            if options.get(name) is not None:
+                options[name] = max(options[name] - used, 1e-3)
         return continued(lean.trace, row, solve(whole, **options))
     status = "converged" if proof.rel_gap <= tol else lean.status
     values = {k: getattr(proof, k) for k in (*GAPS, "y")}

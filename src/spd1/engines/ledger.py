@@ -23,30 +23,33 @@ class Ledger:
     ----------
     stored : int
         Stored entries of the data: a pass.
-    max_passes, max_seconds : float
-        Limits of the run.
+    max_passes, max_seconds : float, optional
+        Limits of the run. Without a limit on passes that of the method holds, see ``allow``.
 
     Examples
     --------
     >>> ledger = Ledger(stored=100, max_passes=2)
-    >>> ledger.read(150)
+    >>> ledger.entries += 150
     >>> ledger.passes, ledger.spent
     (1.5, False)
     """
 
     def __init__(
-        self, stored: int, max_passes: float = math.inf, max_seconds: float = math.inf
+        self, stored: int, max_passes: float | None = None, max_seconds: float | None = None
     ) -> None:
         self.stored = max(stored, 1)
-        self.max_passes, self.max_seconds = max_passes, max_seconds
-        self.entries = 0.0
+        self.own_limit = max_passes is None
+        self.max_passes = math.inf if max_passes is None else max_passes
+        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.entries = 0.0  # whoever reads some adds them here
         self.paper_passes = 0.0  # the paper's own count
         self.seconds = 0.0  # in the method itself: looks at the certificate are not
         self.started = clock()
 
-    def read(self, entries: float) -> None:
-        """So many entries of the data have been read."""
-        self.entries += entries
+    def allow(self, passes: float) -> None:
+        """Let a method have so many passes, if the user has said nothing."""
+        if self.own_limit:
+            self.max_passes = passes
 
     @property
     def passes(self) -> float:
@@ -56,7 +59,7 @@ class Ledger:
     @property
     def out_of_passes(self) -> bool:
         """Whether the limit on passes is reached."""
-        return self.passes >= self.max_passes
+        return self.entries >= self.max_passes * self.stored
 
     @property
     def out_of_time(self) -> bool:
@@ -66,7 +69,8 @@ class Ledger:
     @property
     def spent(self) -> bool:
         """Whether a method had better come to an end: either limit is reached."""
-        return self.out_of_passes or self.out_of_time
+        limit = self.max_passes * self.stored
+        return self.entries >= limit or clock() - self.started >= self.max_seconds
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -240,11 +240,27 @@ class Kernel:
         return self.made
 
     def __call__(self, *arguments: Any) -> Any:
-        made = self.made
-        return (self.dispatcher if made is None else made)(*arguments)
+        self._step_aside()
+        return self.dispatcher(*arguments)
+
+    def _step_aside(self) -> None:
+        """Put the dispatcher in place of this object wherever the package has it by name.
+
+        The next call is then Numba's own: small fits are made of calls.
+        """
+        for name, module in list(sys.modules.items()):
+            if name.startswith(PACKAGE + "."):
+                names = [key for key, value in vars(module).items() if value is self]
+                for key in names:
+                    setattr(module, key, self.dispatcher)
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The function as it was written."""
+        return self.function
 
     def __getattr__(self, name: str) -> Any:
-        """What else Numba's dispatchers offer, such as ``py_func``."""
+        """What else Numba's dispatchers offer."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dispatcher, name)

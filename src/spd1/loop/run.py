@@ -84,6 +84,7 @@ class Run:
         verbose: bool,
     ) -> Result:
         """Run from a point until there is a reason to stop."""
+        self.ledger.allow(self.method.most_passes)
         self.method.adopt(self.rule.first())
         self.method.begin(x, y, v)
         self.rule.start(self.evaluate([(x, y)]))
@@ -175,6 +176,7 @@ class Run:
             return
         self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None
+        self.ledger.allow(kind.most_passes)
         self.method = kind(self.problem, "auto", before.key, self.ledger)
         self.method.tol = self.tol
         self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())

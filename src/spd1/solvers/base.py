@@ -59,6 +59,7 @@ class Method(ABC):
     rule: ClassVar[type[StepRule]] = AutoSteps  # its automatic steps
     fallback: ClassVar[type[Method] | None] = None  # what auto goes on with if it slows down
     fades: ClassVar[bool] = False  # whether steps by hand may fade: no variance reduction
+    most_passes: ClassVar[float] = 2000  # if the user sets no limit
     needs_smooth_loss: ClassVar[bool] = False
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
@@ -188,7 +189,7 @@ class TileMethod(Method):
         if grid.shape != (1, 1):
             raise IncompatibleError(f"{self.name} has no rounds for {grid.shape} tiles yet")
         for tasks in self.rounds(grid):
-            self.ledger.read(self.engine.run(grid, tasks))
+            self.ledger.entries += self.engine.run(grid, tasks)
             yield
 
 

@@ -133,7 +133,7 @@ class ColumnTiles(Method):
             else:
                 column_tile_steps(*common, self.steps["sigma"], part)
             self.t = first + start + len(part)
-            self.ledger.read(len(part) / p.d * p.stored)
+            self.ledger.entries += len(part) / p.d * p.stored
             self.ledger.paper_passes += len(part) / p.d
             yield
 

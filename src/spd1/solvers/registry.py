@@ -49,7 +49,6 @@ def build(
 ) -> Method:
     """The method by that name for a problem, on tiles if these are asked for."""
     kind = method_class(name)
-    kind.refuse(problem)
     if tile is None:
         return kind(problem, sampling, key, ledger)
     if name not in TILED:

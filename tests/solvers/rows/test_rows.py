@@ -27,7 +27,7 @@ SMOOTH = [name for name, cls in LOSSES.items() if cls().gamma > 0 or name == "po
 SHARP = [name for name in LOSSES if name not in SMOOTH]
 
 
-def check_method(method, loss, reg, shape, layout="dense_c", tol=1e-6, max_passes=1000):
+def check_method(method, loss, reg, shape, layout="dense_c", tol=1e-6, max_passes=None):
     case, best = cases.make(loss, reg, shape), cases.best(loss, reg, shape)
     problem = case.problem(layout)
     found = solve(problem, method, tol=tol, max_passes=max_passes)
@@ -152,7 +152,7 @@ def test_free_row_steps_follow_the_formulas(layout, reg, rng):
     x, y_plain, order = table[:, X].copy(), y.copy(), np.array([3, 0, 2, 4, 5, 1])
     state = RowTileState(y, table)
     row_tile_steps(
-        p.grid.by_rows.matrix, p.n, np.zeros(0), p.b, Geometry(p.row_norms_squared, p.c), state,
+        p.grid.by_rows.matrix, p.n, None, p.b, Geometry(p.row_norms_squared, p.c), state,
         p.loss, p.net, eta, order,
     )  # fmt: skip
     for i in (3, 0, 5, 1):  # row 2 is empty, row 4 has no weight
@@ -176,13 +176,11 @@ def test_many_tied_rows_are_the_same_as_one_by_one(layout, reg, rng):
     geometry, order = Geometry(p.row_norms_squared / p.mu, p.c), np.array([3, 0, 2, 4, 5, 1, 0])
     scale = -1.0 / p.mu if reg.plain else 0.0
     one, G_one, G = y.copy(), A.T @ (p.c * y), A.T @ (p.c * y)
-    tied_row_steps(
-        p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, y, G, p.loss, p.net, scale, order
-    )
+    tied_row_steps(p.grid.by_rows.matrix, None, p.b, geometry, y, G, p.loss, p.net, scale, order)
     for i in order:
         row = np.array([i])
         tied_row_steps(
-            p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, one, G_one, p.loss, p.net, scale, row
+            p.grid.by_rows.matrix, None, p.b, geometry, one, G_one, p.loss, p.net, scale, row
         )
     np.testing.assert_allclose(y, one, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(G, G_one, rtol=1e-12, atol=1e-14)
@@ -200,9 +198,7 @@ def test_tied_row_steps_never_lower_the_dual(layout, reg, rng):
     value = first = oracle.dual(case, y)
     for i in [*range(6)] * 5:
         row = np.array([i])
-        tied_row_steps(
-            p.grid.by_rows.matrix, np.zeros(0), p.b, geometry, y, G, p.loss, p.net, scale, row
-        )
+        tied_row_steps(p.grid.by_rows.matrix, None, p.b, geometry, y, G, p.loss, p.net, scale, row)
         new = oracle.dual(case, y)
         assert new >= value - 1e-13
         value = new
@@ -222,7 +218,7 @@ def test_an_exact_tied_step_maximises_the_dual_in_its_row(rng):
     case = oracle.Case(A, p.b, p.c, p.loss, reg)
     G, row = A.T @ (p.c * y), np.array([3])
     geometry = Geometry(p.row_norms_squared / p.mu, p.c)
-    tied_row_steps(as_matrix(A), p.b, geometry, y, G, p.loss, p.net, -1.0 / p.mu, row)
+    tied_row_steps(as_matrix(A), None, p.b, geometry, y, G, p.loss, p.net, -1.0 / p.mu, row)
     others = np.repeat(y[None], 41, axis=0)
     others[:, 3] = -p.b[3] * np.linspace(0.0, 1.0, 41)
     assert max(oracle.dual(case, other) for other in others) <= oracle.dual(case, y) + 1e-14

@@ -79,7 +79,7 @@ class JointNewton:
     def place(self, x: np.ndarray, level: float) -> Place:
         """A point with its residuals and its best scale."""
         residual = np.asarray(self.X @ x).ravel() + level - self.b
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         scale = best_scale(residual, self.c, self.epsilon)
         return Place(x, level, residual, max(scale, self.faintest))
 
@@ -137,7 +137,7 @@ class JointNewton:
         live = self.c > 0.0
         found[live] = self.pull / self.c[live]
         for q in (self.force(place), found):
-            self.ledger.read(self.stored)
+            self.ledger.entries += self.stored
             yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
 
     def force(self, place: Place) -> np.ndarray:
@@ -174,7 +174,7 @@ class JointNewton:
         """
         A = self.X[live] if not np.all(live) else self.X
         if self.gram is None:
-            self.ledger.read(self.stored)
+            self.ledger.entries += self.stored
             K = A @ A.T
             self.gram = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=float)
         twice = 2.0 * self.a
@@ -186,7 +186,7 @@ class JointNewton:
             return None
         p, t = found
         self.pull = p
-        self.ledger.read(self.stored)
+        self.ledger.entries += self.stored
         x = np.asarray(A.T @ p).ravel() / -twice
         return x, float(t[0]) if self.fit_intercept else 0.0
 
@@ -196,7 +196,7 @@ class JointNewton:
         """Unknown are x and t; with p = weight (A x + Z t - goal): 2 a x + A'p = 0, Z'p = ends."""
         A = self.X[live] if not np.all(live) else self.X
         root = np.sqrt(weight)
-        self.ledger.read(4 * self.stored)  # H, two products for the right-hand side, and the forces
+        self.ledger.entries += 4 * self.stored  # H, two products on the right, the forces
         scaled = sp.diags_array(root) @ A if sp.issparse(A) else A * root[:, None]
         H = scaled.T @ scaled
         H = np.ascontiguousarray(H.toarray() if sp.issparse(H) else H)

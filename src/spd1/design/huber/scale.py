@@ -17,6 +17,7 @@ from ...kernel.jit import clock
 from ...losses import Huber
 from ...regularizers import ElasticNet
 from ...result import Progress, Result, Trace
+from ...solvers.newton.newton import Newton
 from .joint import JointNewton
 from .objective import best_scale, joint_bound, joint_value
 from .tuning import EXACT, FAINTEST_SLICE, FORGET, IDLE_SLICES, LOOKS, MOST_SLICES, TIGHTEST
@@ -63,7 +64,8 @@ class HuberScale:
         self.tol, self.callback = options.get("tol", 1e-6), options.get("callback")
         self.options = {k: v for k, v in options.items() if k not in ("tol", "callback")}
         self.x = self.options.pop("x0", None)
-        self.max_passes = self.options.pop("max_passes", 1000)
+        limit = self.options.pop("max_passes", None)
+        self.max_passes = Newton.most_passes if limit is None else float(limit)
         if design.fit_intercept and np.all(b == b[0]):
             self.x = np.append(np.zeros(design.d), b[0])
         self.trace, self.passes, self.seconds = Trace(), 0.0, 0.0

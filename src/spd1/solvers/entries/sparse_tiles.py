@@ -26,7 +26,9 @@ def sparse_spd1_steps(A, n, outside, tile, rows, shares, state, loss, net, steps
         eta, sigma = steps.eta * fade, steps.tau * fade
         now = t - steps.window + 1.0
         for i in range(first, last):
-            u = outside[i] if len(outside) > 0 else 0.0
+            u = 0.0
+            if outside is not None:
+                u += outside[i]
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
                 u += a * x[j]
@@ -51,7 +53,9 @@ def sparse_row_steps(A, n, outside, tile, rows, shares, state, loss, net, steps,
         for i in range(first, last):
             sigma = tau * rows.shares[i]
             if sigma > 0.0:  # empty rows and rows without weight are solved already
-                margin = outside[i] if len(outside) > 0 else 0.0
+                margin = 0.0
+                if outside is not None:
+                    margin += outside[i]
                 for k in range(A.line_length(i)):
                     j, a = A.at(i, k)
                     eta_j = eta * shares[j]

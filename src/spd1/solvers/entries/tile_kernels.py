@@ -2,7 +2,7 @@
 
 A kernel gets a tile of the grid as a matrix of its own, and the parts of the state that belong to
 its rows and columns; it reads and writes nothing else. Two things it is told of the rest: n, the
-rows of all the data, and ``outside``, what other columns add to the margins of its rows (empty:
+rows of all the data, and ``outside``, what other columns add to the margins of its rows (None:
 nothing). Inside, the tile is cut into blocks of at most p x q entries. The unbiased factors are
 the numbers of blocks: B row blocks, each drawn as often as the others, so that B A_IJ'(c y)_I is
 unbiased for A'(c y) whatever the sizes of the blocks at the edges, and C column blocks.
@@ -150,8 +150,10 @@ def tile_spd1_steps(A, n, outside, tile, rows, state, loss, net, steps, first, c
         for i in range(i0, i1):
             state.y_sum[i] += y[i] * (now - state.y_last[i])
             state.y_last[i] = now
-            rest = sigma * outside[i] if len(outside) > 0 else 0.0
-            y[i] = loss.prox_conjugate(y[i] + sigma * C * u[i - i0] + rest, rows.b[i], sigma)
+            ahead = y[i] + sigma * C * u[i - i0]
+            if outside is not None:
+                ahead += sigma * outside[i]
+            y[i] = loss.prox_conjugate(ahead, rows.b[i], sigma)
 
 
 @kernel
@@ -215,7 +217,9 @@ def whole_row_steps(A, n, outside, tile, rows, state, loss, net, steps, mu, orde
             r, move_i = i - first, 0.0
             sigma = steps[1] * rows.shares[i]
             if sigma > 0.0:  # empty rows and rows without weight are solved already
-                margin = u[r] + (outside[i] if len(outside) > 0 else 0.0)
+                margin = u[r]
+                if outside is not None:
+                    margin += outside[i]
                 for k in range(r):
                     margin -= response * rows.gram[i, k] * move[k]
                 y_new = loss.prox_conjugate(y[i] + sigma * margin, rows.b[i], sigma)

@@ -39,8 +39,6 @@ from .tuning import SHARE
 if TYPE_CHECKING:
     from ...problem import Problem
 
-NOTHING = np.zeros(0)  # what other columns add to the margins, where there are no others
-
 
 class OnTiles(TileMethod):
     """What the tiled methods share: their tiles and the sampling of these."""
@@ -94,12 +92,12 @@ class TiledSPD1(OnTiles, SPD1):
         steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window)
         if self.dense:
             tile_spd1_steps(
-                tile, p.n, NOTHING, self.tile, self.rows, self.state, p.loss, p.net, steps, first,
+                tile, p.n, None, self.tile, self.rows, self.state, p.loss, p.net, steps, first,
                 count, self.key,
             )  # fmt: skip
         else:
             sparse_spd1_steps(
-                tile, p.n, NOTHING, self.tile, self.rows, self.column_shares, self.state, p.loss,
+                tile, p.n, None, self.tile, self.rows, self.column_shares, self.state, p.loss,
                 p.net, steps, (first, count), self.key,
             )  # fmt: skip
         return count * p.stored / self.a_pass
@@ -169,12 +167,12 @@ class WholeRows(OnTiles):
         steps = (self.steps["eta"], self.steps["tau"])
         if self.dense:
             whole_row_steps(
-                tile, p.n, NOTHING, self.tile, self.rows, self.state, p.loss, p.net, steps, p.mu,
+                tile, p.n, None, self.tile, self.rows, self.state, p.loss, p.net, steps, p.mu,
                 order,
             )  # fmt: skip
         else:
             sparse_row_steps(
-                tile, p.n, NOTHING, self.tile, self.rows, self.column_shares, self.state, p.loss,
+                tile, p.n, None, self.tile, self.rows, self.column_shares, self.state, p.loss,
                 p.net, steps, order,
             )  # fmt: skip
         return len(order) / self.row_blocks * p.stored

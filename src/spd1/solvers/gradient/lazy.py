@@ -141,7 +141,7 @@ class RowMethod(Method):
         for first, count in self.chunks(p.n, rows_a_chunk):
             self._run(first, count)
             self.t = first + count
-            self.ledger.read(count / p.n * p.stored)
+            self.ledger.entries += count / p.n * p.stored
             self.ledger.paper_passes += count / p.n
             yield
 

@@ -53,6 +53,7 @@ class Newton(Method):
     name = "newton"
     step_names = ()
     rule = NoSteps
+    most_passes = 1e6  # sweeps over a few lines are many and cost little
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:

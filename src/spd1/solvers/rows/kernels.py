@@ -46,7 +46,7 @@ def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
     """Visit the rows of ``order`` once, x free.
 
     A is a tile: b, the geometry and the state are those of its rows and columns. n is the number of
-    rows of all the data, ``outside`` what other columns add to the margins (empty: nothing).
+    rows of all the data, ``outside`` what other columns add to the margins (None: nothing).
     """
     y, table = state
     if A.is_dense() and net.is_plain():
@@ -56,7 +56,9 @@ def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
         c = geometry.weights[i]
         reach = eta * n * c * geometry.row_norms_squared[i]
         if reach > 0.0:  # empty rows and rows without weight are solved already
-            u = outside[i] if len(outside) > 0 else 0.0
+            u = 0.0
+            if outside is not None:
+                u += outside[i]
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)
                 u += a * table[j, X]
@@ -93,7 +95,8 @@ def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
         reach = eta * n * c * geometry.row_norms_squared[i]
         following = 0.0
         if reach > 0.0:
-            u += outside[i] if len(outside) > 0 else 0.0
+            if outside is not None:
+                u += outside[i]
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
@@ -136,7 +139,8 @@ def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
                     v = -G[j]
                     soft = max(v - l1, 0.0) + min(v + l1, 0.0)
                     u += a * min(max(soft / l2, lower), upper)
-            u += outside[i] if len(outside) > 0 else 0.0
+            if outside is not None:
+                u += outside[i]
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
@@ -159,8 +163,10 @@ def plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order):
         reach = c * geometry.row_norms_squared[i]
         move = 0.0
         if reach > 0.0:
-            rest = outside[i] / reach if len(outside) > 0 else 0.0
-            y_new = loss.prox_near(y[i] + scale * u / reach + rest, b[i], 1.0 / reach, y[i])
+            ahead = y[i] + scale * u / reach
+            if outside is not None:
+                ahead += outside[i] / reach
+            y_new = loss.prox_near(ahead, b[i], 1.0 / reach, y[i])
             move = c * (y_new - y[i])
             y[i] = y_new
         u = 0.0

@@ -45,9 +45,6 @@ from .kernels import (
     tied_row_steps,
 )
 
-NOTHING = np.zeros(0)  # what other columns add to the margins, where there are no others
-
-
 GIVEN, TIED, LOOSE = range(3)  # x as given to begin; as G tells it; on its own, in the table
 
 
@@ -145,13 +142,13 @@ class RowTiles(TileMethod):
         p, state = self.problem, self.state
         if self.tied:
             tied_row_steps(
-                tile, NOTHING, p.b, self.tied_geometry, state.y, state.G, p.loss, p.net,
+                tile, None, p.b, self.tied_geometry, state.y, state.G, p.loss, p.net,
                 self.scale, part,
             )  # fmt: skip
         else:
             loose = RowTileState(state.y, state.table)
             row_tile_steps(
-                tile, p.n, NOTHING, p.b, self.geometry, loose, p.loss, p.net, self.steps["eta"],
+                tile, p.n, None, p.b, self.geometry, loose, p.loss, p.net, self.steps["eta"],
                 part,
             )  # fmt: skip
         return len(part) / p.n * p.stored

@@ -21,6 +21,12 @@ __all__ = ["best_face", "face_of", "few_columns", "few_rows"]
 
 def best_face(problem: Problem) -> str:
     """Which face Newton's method works on: 'primal', 'dual', 'proximal', or '' if none will do."""
+    if "face" not in problem.notes:
+        problem.notes["face"] = _best_face(problem)
+    return str(problem.notes["face"])
+
+
+def _best_face(problem: Problem) -> str:
     smooth_primal = problem.gamma > 0 or problem.label_kind == "count"
     net = problem.loss.conjugate_net
     smooth_dual = (problem.mu > 0 or few_free(problem)) and net is not None

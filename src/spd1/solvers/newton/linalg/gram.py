@@ -282,7 +282,7 @@ class GramOfLines:
             self.G = np.zeros((0, 0))  # never two at a time
             self.G = self._sparse(lines, chosen, bend, stride)
             return
-        lines.ledger.read(lines.entries / stride)
+        lines.ledger.entries += lines.entries / stride
         if not self.keep:
             values = lines.B.values[:, ::stride]
             self.G = self._weighted(values, lines.ids, bend[::stride] * stride)
@@ -327,21 +327,21 @@ class GramOfLines:
         """Sum the outer products of what the lines have at each position."""
         G = np.zeros((len(lines), len(lines)))
         if self.rows is not None:
-            lines.ledger.read(self.rows.stored / stride)
+            lines.ledger.entries += self.rows.stored / stride
             place = np.full(len(self.place), -1, dtype=np.int32)
             place[chosen] = np.arange(len(chosen))
             longest = int(np.max(line_lengths(self.rows)))
             sum_outer_products_of_rows(self.rows, place, bend, stride, longest, G)
             return G
         if not self._turned(chosen):
-            lines.ledger.read(2 * lines.entries)  # counted, then sorted
+            lines.ledger.entries += 2 * lines.entries  # counted, then sorted
             starts = np.zeros(len(bend) + 1, dtype=np.int64)
             count_at_positions(lines.B, lines.ids, starts)
             np.cumsum(starts, out=starts)
             names, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
             turn_lines(lines.B, lines.ids, starts[:-1].copy(), names, values)
             self.turned = chosen, starts, names, values
-        lines.ledger.read(lines.entries / stride)
+        lines.ledger.entries += lines.entries / stride
         _, starts, names, values = self.turned
         sum_outer_products(starts, names, values, bend, stride, G)
         return G

@@ -232,7 +232,7 @@ class Lines:
     ids : ndarray
     width : int
         Positions that a line has.
-    ledger : object with a method ``read``
+    ledger : object with a number ``entries``
     """
 
     def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
@@ -257,21 +257,21 @@ class Lines:
 
     def dots(self, vector: np.ndarray) -> np.ndarray:
         """The product of every line with a vector."""
-        self.ledger.read(self.entries)
+        self.ledger.entries += self.entries
         out = np.empty(len(self.ids))
         line_dots(self.B, self.ids, vector, out)
         return out
 
     def moved(self, step: np.ndarray) -> np.ndarray:
         """Sum of step_w times line w."""
-        self.ledger.read(self.entries)
+        self.ledger.entries += self.entries
         out = np.zeros(self.width)
         move_margins(self.B, self.ids, step, out)
         return out
 
     def curvatures(self, bend: np.ndarray) -> np.ndarray:
         """Sum over each line of bend_j a_j^2."""
-        self.ledger.read(self.entries)
+        self.ledger.entries += self.entries
         out = np.empty(len(self.ids))
         curvatures(self.B, self.ids, bend, out)
         return out
@@ -292,12 +292,12 @@ class Lines:
         gain, before, read = descend(
             self.B, self.ids, table, z, curvature, bend, flat, slope, least, sweeps, enough
         )
-        self.ledger.read(read)
+        self.ledger.entries += read
         return gain, before
 
     def spread(self) -> np.ndarray:
         """A dense copy, one line a row."""
-        self.ledger.read(self.entries)
+        self.ledger.entries += self.entries
         if self.dense:
             return np.asarray(self.B.values[self.ids], dtype=float)
         rows = np.zeros((len(self.ids), self.width))
