@@ -17,8 +17,6 @@ from .kernel.rng import key_of
 from .loop.run import Callback, Run
 from .problem import Problem, check_point
 from .result import Result
-from .solvers.auto import pick
-from .solvers.registry import build
 
 if TYPE_CHECKING:
     from .solvers.base import Method
@@ -106,6 +104,9 @@ def solve(
     >>> result.status, result.rel_gap <= 1e-6
     ('converged', True)
     """
+    from .solvers.auto import pick  # not above: they bring all methods and SciPy's linear algebra
+    from .solvers.registry import build
+
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
     _positive(tol, "tol")

@@ -189,13 +189,13 @@ KERNELS = [
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("net", [0, 1, 2], ids=["shared", "per feature", "plain"])
-@pytest.mark.parametrize("others", [False, True])
-@pytest.mark.parametrize(("kernel", "layout"), KERNELS)
-def test_a_kernel_reads_and_writes_nothing_outside_its_tile(kernel, layout, others, net, rng):
+@pytest.mark.parametrize("number", range(len(KERNELS)))
+def test_a_kernel_reads_and_writes_nothing_outside_its_tile(number, rng):
+    """Regularizers rotate; so does what other columns add, with each kernel both ways."""
+    kernel, layout = KERNELS[number]
     part = Part(layout, rng)
-    rows, net = part.row_data(3), nets(part)[net]
-    outside = part.of_rows() if others else None
+    rows, net = part.row_data(3), nets(part)[number % 3]
+    outside = part.of_rows() if (number + (layout == "csr")) % 2 else None
     kernel(part, rows, net, outside)
     part.check()
     assert len(part.kept) > 3

@@ -12,15 +12,12 @@ import numpy as np
 
 from ..kernel.jit import kernel
 from ..terms import loss_domain
+from .tuning import BALANCED, MEND_LIMIT, MEND_ROUNDS
 
 if TYPE_CHECKING:
     from ..problem import Problem
 
 __all__ = ["made_feasible", "replace_infeasible", "room_inside"]
-
-MEND_ROUNDS = 20
-MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy
-BALANCED = 1e-13  # |sum| below this times the sum of absolute values counts as zero
 
 
 def balanced(

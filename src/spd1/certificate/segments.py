@@ -10,14 +10,12 @@ import numpy as np
 from ..kernel.jit import kernel
 from .feasible import room_inside
 from .points import DualPoint, Pair, feasible_dual, pair_of, zero_dual
+from .tuning import ROUGHLY, SECTIONS
 
 if TYPE_CHECKING:
     from ..problem import Problem
 
-__all__ = ["ROUGHLY", "best_between", "best_multiple", "better", "shrunk_pair"]
-
-ROUGHLY = 4  # sections that find the best point to within a tenth
-SECTIONS = 10  # golden sections: the best point of a segment to within one per cent
+__all__ = ["best_between", "best_multiple", "better", "shrunk_pair"]
 
 
 @kernel

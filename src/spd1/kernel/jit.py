@@ -16,11 +16,11 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache, update_wrapper
+from functools import cache, lru_cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "clock", "compiled", "from_bits", "helper", "jitable", "kernel"]
+__all__ = ["bits_of", "clock", "compiled", "compiling", "from_bits", "helper", "jitable", "kernel"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,6 +139,29 @@ def clock() -> float:
     """Seconds that pass while nothing is being compiled: what runs are timed and limited by."""
     spent = _compilation.duration if _compilation is not None and _compilation.done else 0.0
     return time.perf_counter() - spent
+
+
+@cache
+def compiling() -> Any:
+    """Processor time of compiling, ``spent`` since the first call of this function."""
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        depth, began, spent = 0, 0.0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.began = time.process_time()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                self.spent += time.process_time() - self.began
+
+    listener = Compiling()
+    event.register("numba:compiler_lock", listener)
+    return listener
 
 
 def jitable(function: F) -> F:

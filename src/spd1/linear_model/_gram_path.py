@@ -17,16 +17,17 @@ from ..problem import Problem
 from ..solvers.newton.faces.primal import column_gram
 from ..solvers.newton.linalg.gram import minimise_on_gram
 from ._regressors import net_of
+from .tuning import (
+    ALPHAS_AT_ONCE,
+    FIRST_GOAL,
+    GRAM_ROUNDS,
+    LEFT,
+    PATH_COLUMNS,
+    PATH_TALL,
+    SHARPER,
+)
 
 __all__ = ["GramPath"]
-
-MOST_COLUMNS = 1000
-TALL = 2  # rows a column
-SHARE = 0.3  # of the gap asked for that is left: products round differently
-FIRST = 1e-2  # what a model leaves to gain, relative to the gap asked for, ...
-SHARPER = 1e-2  # ... and as a share of that when the gap does not follow
-ROUNDS = 8
-BLOCK = 64  # alphas certified at a time: their margins are an array of that many columns
 
 
 class GramPath:
@@ -46,7 +47,7 @@ class GramPath:
     def suits(problem: Problem) -> bool:
         """Whether the Gram matrix is small beside the data, and dense data as quick to read."""
         p = problem
-        tall = TALL * p.d <= p.n and p.d <= MOST_COLUMNS
+        tall = PATH_TALL * p.d <= p.n and p.d <= PATH_COLUMNS
         return tall and p.loss.quadratic and p.grid.dense
 
     def __init__(self, problem: Problem, ratio: float, positive: bool, tol: float) -> None:
@@ -85,15 +86,15 @@ class GramPath:
         """Move z to the solution at alpha; returns the rounds it took."""
         net = net_of(alpha, self.ratio, self.positive)
         self.table[:, 1], self.table[:, 2] = net.l1, net.l2
-        share = FIRST * self.tol
-        for count in range(1, ROUNDS + 1):
+        share = FIRST_GOAL * self.tol
+        for count in range(1, GRAM_ROUNDS + 1):
             primal, gap = self.gap()
-            if gap <= SHARE * self.tol * primal:
+            if gap <= LEFT * self.tol * primal:
                 return count
             minimise_on_gram(self.G, self.table, self.z, self.g, share * primal)
             share *= SHARPER
         self.g = self.G @ self.z - self.h  # rounding may have crept in
-        return ROUNDS
+        return GRAM_ROUNDS
 
     def run(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solutions of all alphas, one a row, and the rounds of each."""
@@ -106,12 +107,12 @@ class GramPath:
     def certificates(self, alphas: np.ndarray, points: np.ndarray) -> list[Certificate]:
         """Certificates of solutions, from the data."""
         p, proofs = self.problem, []
-        for first in range(0, len(alphas), BLOCK):
-            x = points[first : first + BLOCK]
+        for first in range(0, len(alphas), ALPHAS_AT_ONCE):
+            x = points[first : first + ALPHAS_AT_ONCE]
             u = np.asarray(x @ self.values.T, dtype=float)
             y = u - p.b
             v = (y * -p.c) @ self.values
-            for k, alpha in enumerate(alphas[first : first + BLOCK]):
+            for k, alpha in enumerate(alphas[first : first + ALPHAS_AT_ONCE]):
                 whole = p.with_regularizer(net_of(float(alpha), self.ratio, self.positive))
                 proofs.append(certificate_of(shrunk_pair(whole, x[k], u[k], y[k], v[k])))
         return proofs

@@ -21,11 +21,9 @@ from ._gram_path import GramPath
 from ._options import number, whole
 from ._progress import Watch
 from ._regressors import net_of
+from .tuning import PATH_LOOKS, PATH_ROUNDS
 
 __all__ = ["Path", "alpha_grid", "path"]
-
-ROUNDS = 6  # of adding columns that were left out wrongly
-LOOKS = 200  # at one problem: a tol below rounding must not keep a path for ever
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +255,8 @@ class Walk:
         self.start()
         whole = self.whole(alpha)
         keep, tol, looks = self.kept(alpha, screen), 0.5 * self.tol, 0
-        for _ in range(ROUNDS):
-            watch = Watch(LOOKS, tol)
+        for _ in range(PATH_ROUNDS):
+            watch = Watch(PATH_LOOKS, tol)
             proof, wrong = self.attempt(whole, alpha, keep, tol, watch)
             looks += watch.iterations
             if proof.rel_gap <= self.tol:
@@ -268,7 +266,7 @@ class Walk:
             else:
                 tol *= 0.1
         else:
-            watch = Watch(LOOKS, self.tol)
+            watch = Watch(PATH_LOOKS, self.tol)
             result = solve(whole, tol=self.tol, x0=self.x, callback=watch, max_passes=1e12)
             self.x, self.y, proof = result.x, result.y, result.certificate
             self.v = -whole.adjoint(whole.c * self.y)

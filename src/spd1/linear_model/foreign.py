@@ -23,6 +23,7 @@ from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
 from ._margin import LinearSVC, RidgeClassifier
 from ._progress import Watch
 from ._regressors import CertifiedRegressor, ElasticNet, Lasso, Ridge
+from .tuning import CERTIFY_LOOKS, PROVEN
 
 __all__ = ["certify_model"]
 
@@ -33,8 +34,6 @@ TWINS: dict[str, Any] = {
         HuberRegressor, QuantileRegressor, PoissonRegressor,
     )
 }  # fmt: skip
-SHARP = 1e-6  # relative gap of a certificate that needs no further work
-LOOKS = 1000
 SGD_LOSSES = {"hinge": "hinge", "log_loss": "logistic", "squared_hinge": "squared_hinge"}
 
 
@@ -193,10 +192,15 @@ def _sharpened(point: np.ndarray, design: Design, task: Task) -> Certificate:
     """
     problem = design.problem(task.b, task.loss, task.reg)
     proof = certify_point(point, problem)
-    if proof.rel_gap <= SHARP:
+    if proof.rel_gap <= PROVEN:
         return proof
     result = design.solve(
-        task.b, task.loss, task.reg, tol=SHARP, callback=Watch(LOOKS, SHARP), max_passes=1e12
+        task.b,
+        task.loss,
+        task.reg,
+        tol=PROVEN,
+        callback=Watch(CERTIFY_LOOKS, PROVEN),
+        max_passes=1e12,
     )
     return certify_point(point, problem, result.y)
 
@@ -246,7 +250,7 @@ def _certify_huber(
     point = np.append(x, level) if design.fit_intercept else x
     slice_proof = certify_point(point, problem)
     bound, q = joint_bound(problem, slice_proof.y, slice_proof.dual, safe)
-    search = HuberScale(design, task.b, epsilon, a, weight, {"tol": SHARP, "max_passes": 1e12})
+    search = HuberScale(design, task.b, epsilon, a, weight, {"tol": PROVEN, "max_passes": 1e12})
     search.run()
     if search.bound > bound:
         bound, q = search.bound, search.q

@@ -20,15 +20,12 @@ import numpy as np
 from scipy.special import entr, logsumexp, softmax
 
 from ..certificate.gap import Certificate, relative
+from ..certificate.tuning import BALANCED
 from ..errors import IncompatibleError
 from ..regularizers import ElasticNet
+from .tuning import BALANCE_STEPS, MULTINOMIAL_LOOKS, PROVEN
 
 __all__ = ["Multinomial"]
-
-SHARP = 1e-6  # relative gap of a certificate that needs no further work
-BALANCED = 1e-13  # sums over samples that are rounding errors
-STEPS = 100  # of Newton's towards balance
-MOST_LOOKS = 2000  # evaluations when the problem is solved for a better bound
 
 
 class Multinomial:
@@ -89,7 +86,7 @@ class Multinomial:
             return np.asarray(softmax(scores, axis=1))
         p = np.zeros_like(scores)
         shift = np.zeros(int(seen.sum()))
-        for _ in range(STEPS):
+        for _ in range(BALANCE_STEPS):
             p[:, seen] = softmax(scores[:, seen] + shift, axis=1)
             excess = self.c @ p[:, seen] - self.share[seen]
             if np.abs(excess).max() <= BALANCED:
@@ -120,7 +117,7 @@ class Multinomial:
         scores = self.scores(W, level)
         value = self.value(W, scores)
         bound, q = max(self.bound(scores), self.bound(np.zeros_like(scores)), key=lambda b: b[0])
-        if self.reg.l1 == 0.0 and relative(max(value - bound, 0.0), value, bound) > SHARP:
+        if self.reg.l1 == 0.0 and relative(max(value - bound, 0.0), value, bound) > PROVEN:
             solved = self.bound(self.scores(*self.solved(W, level)))
             bound, q = max((bound, q), solved, key=lambda b: b[0])
         gap = max(value - bound, 0.0)
@@ -143,6 +140,11 @@ class Multinomial:
             ends = Q.sum(axis=0) * self.fit_intercept
             return self.value(W, scores), np.append(slope.ravel(), ends)
 
-        options = {"maxiter": MOST_LOOKS, "maxfun": MOST_LOOKS, "ftol": 0.0, "gtol": 1e-9}
+        options = {
+            "maxiter": MULTINOMIAL_LOOKS,
+            "maxfun": MULTINOMIAL_LOOKS,
+            "ftol": 0.0,
+            "gtol": 1e-9,
+        }
         start = np.append(W.ravel(), level)
         return parts(minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x)

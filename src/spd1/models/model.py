@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -206,12 +207,9 @@ def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
 
 def versions() -> dict[str, str]:
     """Versions of what computed."""
-    import numba
-    import scipy
-
     return {
         "spd1": __version__, "python": platform.python_version(), "numpy": np.__version__,
-        "scipy": scipy.__version__, "numba": numba.__version__,
+        "scipy": version("scipy"), "numba": version("numba"),
     }  # fmt: skip
 
 

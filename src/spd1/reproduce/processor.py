@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from functools import cache
-from typing import Any
+
+from ..kernel.jit import compiling
 
 __all__ = ["processor_clock"]
 
@@ -19,27 +19,4 @@ def processor_clock() -> float:
     >>> processor_clock() - began < 0.15
     True
     """
-    return time.process_time() - float(_compiling().spent)
-
-
-@cache
-def _compiling() -> Any:
-    """Counts from its first call on; Numba holds this lock while it compiles or loads a kernel."""
-    from numba.core import event
-
-    class Compiling(event.Listener):
-        depth, began, spent = 0, 0.0, 0.0
-
-        def on_start(self, event: Any) -> None:
-            if self.depth == 0:
-                self.began = time.process_time()
-            self.depth += 1
-
-        def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            if self.depth == 0:
-                self.spent += time.process_time() - self.began
-
-    listener = Compiling()
-    event.register("numba:compiler_lock", listener)
-    return listener
+    return time.process_time() - float(compiling().spent)

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from .entries.tile_shapes import on_tiles
 
 if TYPE_CHECKING:
     from .base import Method
@@ -53,4 +52,6 @@ def build(
         return kind(problem, sampling, key, ledger)
     if name not in TILED:
         raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
+    from .entries.tile_shapes import on_tiles
+
     return on_tiles(name, problem, tile)(problem, sampling, key, ledger)

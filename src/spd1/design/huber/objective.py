@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from ...certificate.tuning import BALANCED
 from ...problem import Problem
+from .tuning import BALANCING_ROUNDS
 
 __all__ = ["best_scale", "force_bound", "joint_bound", "joint_value"]
-
-BALANCED = 1e-13  # |sum c q| below this share of sum c |q| counts as zero
-ROUNDS = 5  # of moving q where it has room
 
 
 def joint_value(
@@ -103,7 +102,7 @@ def force_bound(
 
 def balanced_forces(q: np.ndarray, c: np.ndarray, epsilon: float) -> np.ndarray:
     """Move q where it has room until sum c q = 0; as a last resort scale one sign down."""
-    for _ in range(ROUNDS):
+    for _ in range(BALANCING_ROUNDS):
         off = float(c @ q)
         if abs(off) <= BALANCED * float(c @ np.abs(q)):
             return q

@@ -17,6 +17,9 @@ RESTS = 1e-14  # relative gain of a step that counts as none, ...
 IDLE_STEPS = 3  # ... and so many end it
 SHORTEST_STEP = 1e-8
 
+# Forces that an intercept balances
+BALANCING_ROUNDS = 5  # of moving them where they have room
+
 # The search along the scale
 EXACT = 1e-3  # gap of a slice as a share of the gap in hand: its slope must have the right sign
 TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding

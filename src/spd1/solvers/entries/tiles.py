@@ -34,7 +34,7 @@ from .tile_kernels import (
     tile_vr_steps,
     whole_row_steps,
 )
-from .tuning import SHARE
+from .tuning import SDCA_SHARE
 
 if TYPE_CHECKING:
     from ...problem import Problem
@@ -191,7 +191,7 @@ class WholeRows(OnTiles):
     def default_steps(self) -> dict[str, float]:
         """SDCA's eta ~ 1/(mu n) where that is right; tau so that eta tau |a_i|^2 = 1."""
         p = self.problem
-        share = SHARE if self.dense else 1.0
+        share = SDCA_SHARE if self.dense else 1.0
         eta = share / (p.mu * p.n) if p.mu > 0 else math.inf
         if self.leeway == math.inf:  # but not so large that y could not follow the margins
             size, L = typical_labels(p)

@@ -8,7 +8,7 @@ from __future__ import annotations
 AHEAD = 32  # steps whose entries are read together: SPD1 160 -> 74 ns a step on 3000 x 2500
 CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
 STRIP = 512  # columns that are summed and stepped at once: their sums stay in the first cache
-SHARE = 0.5  # eta = SHARE / (mu n) was best or nearly so on all dense data with d >= n
+SDCA_SHARE = 0.5  # eta = SDCA_SHARE / (mu n) was best or nearly so on all dense data with d >= n
 
 # tile="auto"
 L1_BYTES, L2_BYTES = 32 * 1024, 1024 * 1024  # caches that nearly every core has
