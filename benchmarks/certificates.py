@@ -22,9 +22,11 @@ import spd1
 from race import one_thread
 from race_problems import Shelf, all_specs
 from spd1.loop.run import Run
-from spd1.solvers.newton import few_rows
-from spd1.solvers.newton.faces import base as faces
-from spd1.solvers.rows import rows as row_tiles
+from spd1.solvers.newton.faces.dual import DualFace
+from spd1.solvers.newton.faces.primal import PrimalFace, TallFace
+from spd1.solvers.newton.faces.span import GramFace
+from spd1.solvers.newton.few_rows import FewRows
+from spd1.solvers.rows.rows import RowTiles
 
 
 class Meter:
@@ -74,9 +76,8 @@ def main() -> None:
     options = parser.parse_args()
     shelf, meter = Shelf(options.data, Path(options.cache)), Meter()
     for owner, name in (
-        (faces.PrimalFace, "pair"), (faces.TallFace, "pair"), (faces.DualFace, "pair"),
-        (faces.GramFace, "pair"), (row_tiles.RowTiles, "evaluated"),
-        (few_rows.FewRows, "evaluated"), (Run, "confirm"), (Run, "take"),
+        (PrimalFace, "pair"), (TallFace, "pair"), (DualFace, "pair"), (GramFace, "pair"),
+        (RowTiles, "evaluated"), (FewRows, "evaluated"), (Run, "confirm"), (Run, "take"),
     ):  # fmt: skip
         meter.wrap(owner, name)
     shares = []

@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import spd1
 import spd1.datasets
+from spd1.control.steps import Proposal
 from spd1.kernel.rng import key_of
 from spd1.solvers import method_class
 
@@ -34,14 +36,12 @@ def best(run: Callable[[], object], repeats: int) -> float:
 
 def step_cost(problem: spd1.Problem, name: str, repeats: int) -> float:
     """Seconds a step, with the steps and at the point that two epochs of automatic tuning reach."""
-    passes = 10 if name == "spd1-vr" else 2
-    tuned = spd1.solve(problem, name, tol=1e-12, max_passes=passes)
-    method = method_class(name)(problem, "auto", key_of(0))
-    method.default_steps()  # sets the schedule of spd1
-    method.steps = tuned.steps
+    tuned = spd1.solve(problem, name, tol=1e-12, callback=lambda row: row.paper_passes >= 2)
+    method: Any = method_class(name)(problem, "auto", key_of(0))
+    method.adopt(Proposal(tuned.steps))
     method.begin(tuned.x, tuned.y)
     list(method.epoch())
-    return best(lambda: method._run(method.t, STEPS), repeats) / STEPS
+    return best(lambda: method.steps_on(problem.A, method.t, STEPS), repeats) / STEPS
 
 
 def main() -> None:

@@ -24,9 +24,8 @@ from threadpoolctl import threadpool_limits
 
 import spd1
 import spd1.datasets
-from spd1.data.products import adjoint, margins
 from spd1.kernel.rng import key_of
-from spd1.solvers import method_class
+from spd1.solvers.registry import build
 
 COLUMNS = {
     "colon-cancer": 2000,
@@ -83,13 +82,13 @@ def best(run: Callable[[], object], repeats: int) -> float:
 def seconds_a_pass(problem: spd1.Problem, tile: Any, repeats: int) -> float:
     """Seconds an epoch over passes an epoch, away from the start and with the tuned steps."""
     tuned = spd1.solve(problem, "spd1-vr", tile=tile, tol=1e-12, max_passes=10)
-    method = method_class("spd1-vr").tiled(problem, tile)(problem, "auto", key_of(0))
+    method = build("spd1-vr", problem, tile, "auto", key_of(0))
     method.steps = tuned.steps
     method.begin(tuned.x, tuned.y)
     list(method.epoch())  # the products of a tile's rows are computed once
     before = method.entries_read
     list(method.epoch())
-    passes = (method.entries_read - before) / problem.A.stored
+    passes = (method.entries_read - before) / problem.stored
     return best(lambda: list(method.epoch()), repeats) / passes
 
 
@@ -106,7 +105,7 @@ def table_1(repeats: int) -> None:
         with threadpool_limits(1):
             blas = best(lambda A=A, x=x, y=y: (A @ x, A.T @ y), repeats)  # type: ignore[misc]
         own = best(
-            lambda p=problem, x=x, y=y: (margins(p.A, x), adjoint(p.A, y)),  # type: ignore[misc]
+            lambda p=problem, x=x, y=y: (p.margins(x), p.adjoint(y)),  # type: ignore[misc]
             repeats,
         )
         shown = f"{name:17s}{1e3 * blas:10.2f} {1e3 * own:13.2f}   "

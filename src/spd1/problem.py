@@ -50,6 +50,7 @@ class Problem:
         self.grid = Grid.whole(as_matrix(A))
         self.n: int = self.grid.n
         self.d: int = self.grid.d
+        self.stored: int = self.grid.stored  # entries: a pass reads so many
         self.loss = as_loss(loss)
         self.b: np.ndarray = _labels(b, self.n, self.loss)
         self.c: np.ndarray = _weights(sample_weight, self.n)
@@ -63,11 +64,6 @@ class Problem:
     def A(self) -> Any:
         """The data in memory, as kernels see it."""
         return self.grid.matrix
-
-    @property
-    def stored(self) -> int:
-        """Stored entries of the data: a pass reads so many."""
-        return self.grid.stored
 
     def with_regularizer(self, reg: Any) -> Problem:
         """The same data and loss under another regularizer; norms, counts and copies are shared.

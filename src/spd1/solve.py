@@ -67,8 +67,8 @@ def solve(
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float, optional
         Limit on entries read / entries stored; everything counts, looks at the certificate and
-        sweeps over a few lines included. Default: 2,000, and a million for "newton", whose sweeps
-        over small working sets are many and cost little.
+        sweeps over a few lines included. Default: 2,000; for "newton", whose sweeps over small
+        working sets are many and cost little, 500 looks.
     max_seconds : float, optional
         Limit on the time spent, evaluation included, compilation not.
     steps : "auto", "theory" or dict

@@ -71,8 +71,7 @@ Tol = Annotated[float, typer.Option(help="Relative duality gap to prove")]
 MaxPasses = Annotated[
     float | None,
     typer.Option(
-        help="Stop after so many passes over the data; default 2,000, a million for newton, whose "
-        "sweeps over few lines count, too"
+        help="Stop after so many passes over the data; default 2,000, for newton 500 looks"
     ),
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]

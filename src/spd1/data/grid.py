@@ -17,11 +17,12 @@ import numpy as np
 
 from ..errors import DataError
 from . import products
+from .blocks import Scratch, dense_gram, product, stacked, tile_of
 from .convert import as_scipy, column_access, row_access
 from .lines import spread_lines
 from .matrix import CSC, CSR, Dense
 
-__all__ = ["Grid", "Reads", "Scratch"]
+__all__ = ["Grid", "Nobody", "Reads"]
 
 Tile = Dense | CSR | CSC
 
@@ -31,26 +32,16 @@ class Reads(Protocol):
 
     entries: float
 
+    @property
+    def spent(self) -> bool:
+        """Whether no more should be read."""
+
 
 class Nobody:
     """An account that nobody looks at."""
 
     entries = 0.0
-
-
-class Scratch:
-    """Memory that is used again: new pages cost more than the copy that goes there."""
-
-    def __init__(self) -> None:
-        self.memory = np.empty(0)
-
-    def array(self, shape: tuple[int, int]) -> np.ndarray:
-        """An array of float64 with anything in it."""
-        size = shape[0] * shape[1]
-        if self.memory.size < size:
-            self.memory = np.empty(0)  # never two at a time
-            self.memory = np.empty(size)
-        return self.memory[:size].reshape(shape)
+    spent = False
 
 
 class Grid:
@@ -70,6 +61,8 @@ class Grid:
         self.column_ends = _ends([tile.columns() for tile in tiles[0]])
         self.n, self.d = self.row_ends[-1], self.column_ends[-1]
         self.stored = sum(int(tile.stored) for row in tiles for tile in row)
+        self.dense = isinstance(tiles[0][0], Dense)  # whether every entry is stored
+        self.row_major = bool(tiles[0][0].row_major)  # whether rows lie in one piece
         self.ledger: Reads = Nobody() if ledger is None else ledger
         self._facts: dict[str, Any] = {}  # norms, counts, companions: computed when first needed
 
@@ -93,7 +86,7 @@ class Grid:
         column_ends = [self.d * k // columns for k in range(columns + 1)]
         tiles = [
             [
-                _tile(A, row_ends[p], row_ends[p + 1], column_ends[q], column_ends[q + 1])
+                tile_of(A, row_ends[p], row_ends[p + 1], column_ends[q], column_ends[q + 1])
                 for q in range(columns)
             ]
             for p in range(rows)
@@ -108,16 +101,6 @@ class Grid:
         if self.shape != (1, 1):
             raise DataError(f"the data is cut into {self.shape[0]} x {self.shape[1]} tiles")
         return self.tiles[0][0]
-
-    @property
-    def dense(self) -> bool:
-        """Whether every entry is stored."""
-        return isinstance(self.tiles[0][0], Dense)
-
-    @property
-    def row_major(self) -> bool:
-        """Whether rows lie in one piece."""
-        return bool(self.tiles[0][0].row_major)
 
     @property
     def nbytes(self) -> int:
@@ -200,17 +183,30 @@ class Grid:
         """
         self.ledger.entries += self.stored / stride
         if self.shape == (1, 1) and self.dense:
-            return _dense_gram(self.tiles[0][0].values, weights, stride, scratch)
+            return dense_gram(self.tiles[0][0].values, weights, stride, scratch)
         full = np.full(self.n, 1.0 / self.n) if weights is None else weights
         sampled = full
         if stride > 1:
             sampled = np.zeros(self.n)
             sampled[::stride] = full[::stride] * stride
         if self.shape[1] > 1 or self.dense:
-            return _gram_by_tiles(self, sampled)
+            return self._gram_by_tiles(sampled)
         out = np.zeros((self.d, self.d))
         for tile, rows, _ in self.by_rows.parts():
             products.add_outer_products(tile, sampled[rows], out)
+        return out
+
+    def _gram_by_tiles(self, weights: np.ndarray) -> np.ndarray:
+        """Block by block: every pair of tiles of a row of the grid."""
+        out = np.zeros((self.d, self.d))
+        for p, row in enumerate(self.tiles):
+            w = weights[self.row_ends[p] : self.row_ends[p + 1]]
+            views = [stacked([tile]) for tile in row]
+            for q, right in enumerate(views):
+                columns = slice(self.column_ends[q], self.column_ends[q + 1])
+                for r in range(q, len(views)):
+                    rows = slice(self.column_ends[r], self.column_ends[r + 1])
+                    out[rows, columns] += product(views[r], w, right)
         return out
 
     def gram_of_rows(self, l2: Any) -> np.ndarray:
@@ -220,7 +216,7 @@ class Grid:
         out: Any = 0.0
         for q in range(self.shape[1]):
             columns = slice(self.column_ends[q], self.column_ends[q + 1])
-            rows = _stacked([row[q] for row in self.tiles])
+            rows = stacked([row[q] for row in self.tiles])
             if isinstance(rows, np.ndarray):
                 rows = rows if scalar else rows / np.sqrt(l2[columns])
                 part = (rows @ rows.T) / l2 if scalar else rows @ rows.T
@@ -342,58 +338,3 @@ def _ends(sizes: list[int]) -> list[int]:
     for size in sizes:
         ends.append(ends[-1] + int(size))
     return ends
-
-
-def _tile(A: Any, top: int, bottom: int, left: int, right: int) -> Any:
-    """A view of dense data; a copy of sparse data, with indices from 0."""
-    if isinstance(A, Dense):
-        return Dense(A.values[top:bottom, left:right])
-    part = as_scipy(A)[top:bottom, left:right]
-    indices = part.indices.view(f"u{part.indices.itemsize}")
-    indptr = part.indptr.view(f"u{part.indptr.itemsize}")
-    kind = CSR if A.row_major else CSC
-    return kind(part.data, indices, indptr, (bottom - top, right - left))
-
-
-def _stacked(tiles: list[Any]) -> Any:
-    """Tiles of one column, one below the other: an array, or SciPy's."""
-    if isinstance(tiles[0], Dense):
-        values = [np.asarray(tile.values, dtype=float) for tile in tiles]
-        return values[0] if len(values) == 1 else np.vstack(values)
-    import scipy.sparse as sp
-
-    parts = [as_scipy(tile) for tile in tiles]
-    return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
-
-
-def _dense_gram(
-    values: np.ndarray, weights: np.ndarray | None, stride: int, scratch: Scratch | None
-) -> np.ndarray:
-    if weights is None and stride == 1:
-        rows = np.asarray(values, dtype=float)
-        return np.asarray(rows.T @ rows) / len(values)
-    if scratch is None:
-        rows = np.asarray(values, dtype=float)
-        return np.asarray(rows.T @ (rows * np.asarray(weights)[:, None]))
-    rows = values[::stride]
-    scaled = scratch.array((rows.shape[0], rows.shape[1]))
-    np.multiply(rows, np.sqrt(np.asarray(weights)[::stride] * stride)[:, None], out=scaled)
-    return np.asarray(scaled.T @ scaled)
-
-
-def _gram_by_tiles(grid: Grid, weights: np.ndarray) -> np.ndarray:
-    """Block by block: every pair of tiles of a row of the grid."""
-    out = np.zeros((grid.d, grid.d))
-    for p, row in enumerate(grid.tiles):
-        w = weights[grid.row_ends[p] : grid.row_ends[p + 1]]
-        views = [_stacked([tile]) for tile in row]
-        for q, right in enumerate(views):
-            for r in range(q, len(views)):
-                left = views[r]
-                dense = isinstance(left, np.ndarray)
-                block = (left * w[:, None]).T @ right if dense else left.T.multiply(w) @ right
-                out[
-                    grid.column_ends[r] : grid.column_ends[r + 1],
-                    grid.column_ends[q] : grid.column_ends[q + 1],
-                ] += block if dense else block.toarray()
-    return out

@@ -80,8 +80,8 @@ class Dense(NamedTuple):
 
     @property
     def row_major(self) -> bool:
-        strides = [abs(s) for s in self.values.strides]
-        return strides[1] <= strides[0]
+        down, across = self.values.strides
+        return abs(across) <= abs(down)
 
     def transposed(self) -> Dense:
         return Dense(self.values.T)

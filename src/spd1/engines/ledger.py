@@ -8,8 +8,6 @@ small Gram matrix, once it is made, does not. Passes are entries read over entri
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ..kernel.jit import clock
 
@@ -71,12 +69,3 @@ class Ledger:
         """Whether a method had better come to an end: either limit is reached."""
         limit = self.max_passes * self.stored
         return self.entries >= limit or clock() - self.started >= self.max_seconds
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Count the seconds of a method's own work."""
-        start = clock()
-        try:
-            yield
-        finally:
-            self.seconds += clock() - start

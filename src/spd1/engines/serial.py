@@ -43,4 +43,7 @@ class Serial:
 
     def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
         """Run a round; returns the entries read."""
-        return sum(task.work(grid.tiles[task.row][task.column]) for task in tasks)
+        read = 0.0
+        for row, column, work in tasks:
+            read += work(grid.tiles[row][column])
+        return read

@@ -25,6 +25,7 @@ from ..certificate.segments import better
 from ..control.steps import Proposal, Seen, StepRule, make_rule
 from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
+from ..kernel.jit import clock
 from ..problem import Problem
 from ..result import Progress, Result, Trace
 from ..solvers.base import Method
@@ -109,7 +110,8 @@ class Run:
             return "converged"
         if callback is not None and callback(self.trace.rows[-1]):
             return "interrupted"
-        if self.ledger.out_of_passes:
+        many = self.ledger.own_limit and len(self.trace.rows) > self.method.most_looks
+        if many or self.ledger.out_of_passes:
             return "max_passes"
         if self.ledger.out_of_time:
             return "max_seconds"
@@ -146,10 +148,13 @@ class Run:
 
     def advance(self) -> str:
         """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
-        with self.ledger.working():
+        start = clock()
+        try:
             for _ in self.method.epoch():
                 if self.ledger.spent:
                     break  # an epoch may be long: Theorem 3 asks for millions of inner steps
+        finally:
+            self.ledger.seconds += clock() - start
         proposal = self.rule.after_epoch(self.evaluate())
         self.dispose(proposal)
         return "diverged" if proposal.diverged else ""

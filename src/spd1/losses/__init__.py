@@ -54,7 +54,7 @@ LOSSES: dict[str, Any] = {
 
 REQUIRED = ("phi", "derivative", "conjugate", "prox_conjugate")
 SAYS_OF_ITSELF = (
-    "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities", "dear",
+    "_fields", "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities", "dear",
 )  # fmt: skip
 
 # Parameter -> what it must satisfy, for the losses of the package.
@@ -85,14 +85,20 @@ def as_loss(loss: Any) -> Any:
         loss = LOSSES[name]
     if isinstance(loss, type):
         loss = loss()
-    missing = [m for m in REQUIRED if not callable(getattr(loss, m, None))]
-    if missing or not all(hasattr(loss, name) for name in ("_fields", *SAYS_OF_ITSELF)):
+    if not _is_loss(loss):
         raise ParameterError(
             f"{type(loss).__name__} is not a loss: write a NamedTuple class with phi, derivative "
             "and conjugate, decorated with @spd1.compiled(spd1.Loss)"
         )
     _check_parameters(loss)
     return _floats(loss)
+
+
+def _is_loss(loss: Any) -> bool:
+    for name in REQUIRED:
+        if not callable(getattr(loss, name, None)):
+            return False
+    return not [name for name in SAYS_OF_ITSELF if not hasattr(loss, name)]
 
 
 def _check_parameters(loss: Any) -> None:

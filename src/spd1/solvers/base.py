@@ -59,7 +59,8 @@ class Method(ABC):
     rule: ClassVar[type[StepRule]] = AutoSteps  # its automatic steps
     fallback: ClassVar[type[Method] | None] = None  # what auto goes on with if it slows down
     fades: ClassVar[bool] = False  # whether steps by hand may fade: no variance reduction
-    most_passes: ClassVar[float] = 2000  # if the user sets no limit
+    most_passes: ClassVar[float] = 2000  # if the user sets no limit, and ...
+    most_looks: ClassVar[float] = math.inf  # ... looks at the certificate
     needs_smooth_loss: ClassVar[bool] = False
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
@@ -251,13 +252,15 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
 
 
 def spectral_norm(problem: Problem, rounds: int = 6) -> float:
-    """Estimate |A| by power iteration: a few passes, a few per cent too small."""
-    x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
-    x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # and not orthogonal to it otherwise
-    norm = 0.0
-    for _ in range(rounds):
-        x /= max(float(np.linalg.norm(x)), 1e-300)
-        u = problem.margins(x)
-        norm = float(np.linalg.norm(u))
-        x = problem.adjoint(u)
-    return max(norm, 1e-150)
+    """Estimate |A| by power iteration: a few passes, once a problem; a few per cent too small."""
+    if "spectral norm" not in problem.notes:
+        x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
+        x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # else not orthogonal to it
+        norm = 0.0
+        for _ in range(rounds):
+            x /= max(float(np.linalg.norm(x)), 1e-300)
+            u = problem.margins(x)
+            norm = float(np.linalg.norm(u))
+            x = problem.adjoint(u)
+        problem.notes["spectral norm"] = max(norm, 1e-150)
+    return float(problem.notes["spectral norm"])

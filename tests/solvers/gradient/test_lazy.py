@@ -128,7 +128,7 @@ def test_sparse_runs_equal_dense_runs(method, net, kind, rng):
             Problem(data, b, "logistic", NETS[net], weights),
             method,
             steps={"eta": 0.5},
-            max_passes=100,
+            max_passes=1e4,
             callback=lambda row: row.paper_passes >= 30,
             tol=1e-15,
             x0=x0,

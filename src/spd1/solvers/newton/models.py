@@ -141,7 +141,7 @@ class Models:
         if len(part) == 0:
             return
         G = gram.of(lines.part(part), chosen[part], self.face.bend)
-        goal = self.pace.goal_on_gram(len(lines), len(self.face.z))
+        goal = self.pace.goal_on_gram(lines.count, len(self.face.z))
         moving, g = z[part], g[part]
         self.spent = minimise_on_gram(G, table[part], moving, g, goal, self.spent)
         z[part] = moving
@@ -161,7 +161,7 @@ class Models:
         """
         face, goal = self.face, SWEEP_GOAL * self.pace.eps
         _, lines, table = work
-        few = sweeps = self.sweeps_for(len(lines))
+        few = sweeps = self.sweeps_for(lines.count)
         # On the dual what is left to gain tells little of the gap: a look must be worth its price.
         least = 1 if face.has_gram else LEAST_SWEEPS
         total = 0.0
@@ -189,7 +189,7 @@ class Models:
 
     def count(self, lines: Lines, sweeps: int) -> None:
         """Keep account of sweeps: roundings of the slope, and seconds."""
-        self.updates += sweeps * len(lines)
+        self.updates += sweeps * lines.count
         self.pace.swept += sweeps * lines.sweep
         if self.gram is not None:
             self.gram.swept(sweeps)
@@ -224,7 +224,7 @@ class Models:
         if pace.sweeps_will_do(min(costs)):
             return Next.ENOUGH, few, cost
         pace.lazy = 0
-        self.updates += len(lines)
+        self.updates += lines.count
         return (
             (Next.GRAM if self.gram_is_cheaper(len(free), min(costs)) else Next.NEWTON), few, cost,
         )  # fmt: skip

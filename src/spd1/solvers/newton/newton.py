@@ -53,7 +53,8 @@ class Newton(Method):
     name = "newton"
     step_names = ()
     rule = NoSteps
-    most_passes = 1e6  # sweeps over a few lines are many and cost little
+    most_passes = 1e6  # sweeps over a few lines are many and cost little: looks are what to limit
+    most_looks = 500
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -210,7 +211,7 @@ class Newton(Method):
             follow_slope(face.m, face.slope, slope, face.bend, face.flat)
             face.z[chosen], face.slope = z, slope
             return 0.0
-        self.models.updates += len(lines)
+        self.models.updates += lines.count
         move = lines.moved(z - old)
         if not face.quadratic:
             gain, t = search(face, chosen, table, old, z - old, move)

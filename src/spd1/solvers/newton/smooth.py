@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ...data.grid import Scratch
+from ...data.blocks import Scratch
 from ...problem import Problem
 from .linalg.cholesky import damped_cholesky, solve_by
 from .linalg.gram import Sample
@@ -125,4 +125,4 @@ class SmoothDirection:
             return out
 
         scale = self.l2 + (float(bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
-        return conjugate_gradients(curved, -gradient, scale, accuracy, CG_LIMIT)
+        return conjugate_gradients(curved, -gradient, scale, accuracy, CG_LIMIT, p.grid.ledger)

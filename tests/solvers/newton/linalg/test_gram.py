@@ -25,7 +25,7 @@ def gram_of(model):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_entries_are_the_products_of_lines(layout, keep, rng):
     part, _, model = make_model("l1", layout, False, rng)
-    chosen = np.arange(len(part))
+    chosen = np.arange(part.count)
     G = GramOfLines(grid_of(part.B), keep, False).of(part, chosen, model.bend)
     np.testing.assert_allclose(G, gram_of(model), rtol=1e-13, atol=1e-14)
 
@@ -48,7 +48,7 @@ def test_a_sample_counts_every_so_many_positions(layout, rng, monkeypatch):
     part, _, model = make_model("l1", layout, False, rng)
     store = GramOfLines(grid_of(part.B), False, False)
     monkeypatch.setattr(store, "stride_for", lambda k, width: 3)
-    G = store.of(part, np.arange(len(part)), model.bend)
+    G = store.of(part, np.arange(part.count), model.bend)
     sample, bend = model.dense[:, ::3], 3 * model.bend[::3]
     expected = (sample * bend) @ sample.T
     own = np.diag(gram_of(model))  # no line has less than its own curvature
@@ -73,7 +73,7 @@ def test_a_matrix_is_made_of_what_it_knows_and_what_wants_to_move(rng):
 def test_a_matrix_serves_again_while_its_curvature_is_about_right(layout, smooth, rng):
     """It is then that of a multiple of the old curvature, with the right sum."""
     part, _, model = make_model("l1", layout, False, rng)
-    store, chosen = GramOfLines(grid_of(part.B), False, smooth), np.arange(len(part))
+    store, chosen = GramOfLines(grid_of(part.B), False, smooth), np.arange(part.count)
     first = store.of(part, chosen, model.bend).copy()
     bend = model.bend * rng.uniform(1.9, 2.1, len(model.bend))
     exact = (model.dense * bend) @ model.dense.T

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ....data.grid import Grid, Scratch
+from ....data.blocks import Scratch
+from ....data.grid import Grid
 from ....data.products import line_lengths
 from ..tuning import (
     CALL,
@@ -187,13 +188,13 @@ class GramOfLines:
             return False
         if not self.keep:  # it serves once
             return self.cost < SAVED_SWEEPS * sweep
-        if self.still_grows(len(lines)) and self.cost > LITTLE:
+        if self.still_grows(lines.count) and self.cost > LITTLE:
             return False  # most of its lines may be gone when the set has settled
         return self.cost < PAID_BACK * self.seconds + SAVED_SWEEPS * sweep
 
     def price(self, lines: Lines, chosen: np.ndarray) -> float:
         """Seconds that G takes if none of it is known."""
-        k, stride = len(lines), self.stride_for(len(lines), lines.width)
+        k, stride = lines.count, self.stride_for(lines.count, lines.width)
         if lines.dense:
             return FLOP * 0.5 * k * k * lines.width / stride
         pairs = PAIR * SKEW * lines.entries * lines.entries / lines.width / stride
@@ -202,7 +203,7 @@ class GramOfLines:
 
     def fits(self, lines: Lines) -> bool:
         """Whether G is small enough, and reads less than sweeps over lines would."""
-        return 0 < len(lines) <= min(self.most(lines), WIDEST * lines.width)
+        return 0 < lines.count <= min(self.most(lines), WIDEST * lines.width)
 
     def still_grows(self, size: int) -> bool:
         """Whether the working set is much larger than when this was last asked."""
@@ -247,7 +248,7 @@ class GramOfLines:
 
     def of(self, lines: Lines, chosen: np.ndarray, bend: np.ndarray) -> np.ndarray:
         """G of the chosen coordinates; the array may be larger."""
-        stride = self.stride_for(len(lines), len(bend))
+        stride = self.stride_for(lines.count, len(bend))
         if self.knows(chosen) and (self.keep or self._holds(bend, stride)):
             return self.G
         self._make(lines, chosen, bend)
@@ -277,7 +278,7 @@ class GramOfLines:
         return True
 
     def _make(self, lines: Lines, chosen: np.ndarray, bend: np.ndarray) -> None:
-        stride = self.stride_for(len(lines), len(bend))
+        stride = self.stride_for(lines.count, len(bend))
         if not lines.dense:
             self.G = np.zeros((0, 0))  # never two at a time
             self.G = self._sparse(lines, chosen, bend, stride)
@@ -325,7 +326,7 @@ class GramOfLines:
         self, lines: Lines, chosen: np.ndarray, bend: np.ndarray, stride: int
     ) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
-        G = np.zeros((len(lines), len(lines)))
+        G = np.zeros((lines.count, lines.count))
         if self.rows is not None:
             lines.ledger.entries += self.rows.stored / stride
             place = np.full(len(self.place), -1, dtype=np.int32)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from ....data.grid import Reads
 from ....kernel.jit import helper, kernel
 from ..tuning import (
     BENT,
@@ -165,7 +166,7 @@ def face_costs(lines: Lines, curved: bool) -> tuple[float, float, float]:
     H of more lines than they are long has a factor in the margins if every line is ``curved`` by
     an l2 > 0 of its own; if not, many will be dropped.
     """
-    count, width = len(lines), lines.width
+    count, width = lines.count, lines.width
     spread = 0.0 if lines.dense else SPREAD * count * width
     factor = FLOP * count * count * (0.5 * width + 0.6 * count) + spread
     if count > width:
@@ -231,7 +232,8 @@ def _projected_cg(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray,
     def curved(step: np.ndarray) -> np.ndarray:
         return np.asarray(lines.dots(bend * lines.moved(step)) + box.l2 * step)
 
-    step = conjugate_gradients(curved, -box.gradient, scale, FACE_CG_ACCURACY, FACE_CG_LIMIT)
+    limits = FACE_CG_ACCURACY, FACE_CG_LIMIT
+    step = conjugate_gradients(curved, -box.gradient, scale, *limits, lines.ledger)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(step > 0, box.high - box.z, box.low - box.z) / step
     t = float(np.min(np.where(step != 0.0, room, math.inf), initial=math.inf))
@@ -252,9 +254,17 @@ def _projected_cg(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray,
 
 
 def conjugate_gradients(
-    curved: Any, right: np.ndarray, scale: np.ndarray | float, accuracy: float, limit: int
+    curved: Any,
+    right: np.ndarray,
+    scale: np.ndarray | float,
+    accuracy: float,
+    limit: int,
+    ledger: Reads | None = None,
 ) -> np.ndarray:
-    """Solve H step = right to a relative residual, with a diagonal preconditioner."""
+    """Solve H step = right to a relative residual, with a diagonal preconditioner.
+
+    Every product reads the data: a ledger that is spent ends it with what there is.
+    """
     step = np.zeros_like(right)
     rest = right.copy()
     scaled = rest / scale
@@ -262,7 +272,7 @@ def conjugate_gradients(
     size = float(rest @ scaled)
     goal = accuracy * accuracy * size
     for _ in range(limit):
-        if size <= goal or size == 0.0:
+        if size <= goal or size == 0.0 or (ledger is not None and ledger.spent):
             break
         image = curved(direction)
         bent = float(direction @ image)

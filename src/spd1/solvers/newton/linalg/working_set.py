@@ -237,14 +237,12 @@ class Lines:
 
     def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
         self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
+        self.count = len(ids)
         self.dense = isinstance(B, Dense)
         if self.dense:
             self.entries = float(len(ids) * width)
         else:
             self.entries = float(np.sum(B.indptr[ids + 1] - B.indptr[ids]))
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
     def part(self, which: np.ndarray) -> Lines:
         """Some of the lines."""
