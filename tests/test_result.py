@@ -135,9 +135,9 @@ def test_result_says_what_it_is(finished):
 
 @pytest.mark.parametrize("method", EVERY_METHOD)
 def test_same_seed_same_bits(method):
-    runs = [  # a problem each: what one has found out about its data it keeps
-        solve(cases.suited(method).problem(), method, max_passes=60, tol=1e-12, random_state=seed)
-        for seed in (3, 3, 4)
+    problem = cases.suited(method).problem()
+    runs = [
+        solve(problem, method, max_passes=60, tol=1e-12, random_state=seed) for seed in (3, 3, 4)
     ]
     one, same, other = runs
     np.testing.assert_array_equal(one.x, same.x)

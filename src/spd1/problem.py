@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .data.convert import as_matrix, as_real, plain_array
-from .data.grid import Grid, Reads
+from .data.facts import Facts, Reads
+from .data.grid import Grid
 from .errors import DataError
 from .losses import as_loss
 from .regularizers import as_regularizer
@@ -57,7 +58,7 @@ class Problem:
         self.reg = as_regularizer(reg)
         self.net = self.reg.bind(self.d)
         self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
-        self._shared: dict[str, np.ndarray] = {}  # what no regularizer changes
+        self.facts = Facts()  # what no regularizer changes
         self.notes: dict[str, Any] = {}  # what methods have found out about the problem
 
     @property
@@ -86,7 +87,7 @@ class Problem:
     def watched(self, ledger: Reads) -> Problem:
         """The same problem; what is read of its data is told to this ledger."""
         other = copy.copy(self)
-        other.grid = self.grid.watched(ledger)
+        other.grid, other.facts = self.grid.watched(ledger), self.facts.view()
         return other
 
     def __repr__(self) -> str:
@@ -169,11 +170,12 @@ class Problem:
     @property
     def pull_at_zero(self) -> np.ndarray:
         """A'(c phi'(0)): the gradient of the loss at x = 0."""
-        if "pull" not in self._shared:
-            slopes = np.empty(self.n)
-            dual_guess(np.zeros(self.n), self.b, self.loss, slopes)
-            self._shared["pull"] = self.adjoint(self.c * slopes)
-        return self._shared["pull"]
+        return np.asarray(self.facts.get("pull at zero", self.grid.ledger, self._pull_at_zero))
+
+    def _pull_at_zero(self) -> np.ndarray:
+        slopes = np.empty(self.n)
+        dual_guess(np.zeros(self.n), self.b, self.loss, slopes)
+        return self.adjoint(self.c * slopes)
 
     @property
     def R(self) -> float:

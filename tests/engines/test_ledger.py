@@ -118,14 +118,23 @@ def test_a_run_in_two_parts_has_one_account(loss, sparse, rng):
     assert short.passes <= 12 + 16  # each part ends its operation under way
 
 
-def test_what_a_problem_knows_already_is_not_read_again(rng):
-    """Norms are computed for the first run, and kept with the data for the second."""
+@pytest.mark.parametrize("method", cases.EVERY_METHOD)
+def test_a_run_has_the_same_account_whoever_looked_before(method):
+    """Norms and counts are computed once and kept with the data; who uses them is charged."""
+    problem = cases.suited(method).problem("csr")
+    runs = [solve(problem, method, max_passes=50, tol=1e-12) for _ in range(2)]
+    np.testing.assert_array_equal(runs[0].trace.passes, runs[1].trace.passes)
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+    assert runs[0].passes == runs[1].passes
+
+
+def test_what_is_known_is_shared(rng):
     problem = Problem(rng.standard_normal((30, 20)), np.ones(30), "squared", L2(0.1))
-    first = solve(problem, "rows", max_passes=20, tol=1e-12)
-    second = solve(problem, "rows", max_passes=20, tol=1e-12)
-    assert second.trace.passes[0] == first.trace.passes[0] - 1
-    other = problem.with_regularizer(L1(0.1))
-    assert other.grid._facts is problem.grid._facts
+    norms = problem.row_norms_squared
+    other = problem.with_regularizer(L1(0.1)).watched(ledger := Ledger(problem.stored))
+    assert other.row_norms_squared is norms
+    assert other.row_norms_squared is norms
+    assert ledger.passes == 1.0  # charged, once
 
 
 def test_two_runs_on_one_problem_have_two_accounts(rng):

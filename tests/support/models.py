@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from spd1.data.convert import as_matrix
-from spd1.data.grid import Grid, Nobody
+from spd1.data.facts import Nobody
+from spd1.data.grid import Grid
 from spd1.solvers.newton.linalg.working_set import Lines
 
 from . import oracle

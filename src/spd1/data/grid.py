@@ -11,7 +11,7 @@ Every operation says to a ledger how many entries it reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,29 +19,13 @@ from ..errors import DataError
 from . import products
 from .blocks import Scratch, dense_gram, product, stacked, tile_of
 from .convert import as_scipy, column_access, row_access
+from .facts import Facts, Nobody, Reads
 from .lines import spread_lines
 from .matrix import CSC, CSR, Dense
 
-__all__ = ["Grid", "Nobody", "Reads"]
+__all__ = ["Grid"]
 
 Tile = Dense | CSR | CSC
-
-
-class Reads(Protocol):
-    """Where entries read are added up: once a visit, however often the visit uses them."""
-
-    entries: float
-
-    @property
-    def spent(self) -> bool:
-        """Whether no more should be read."""
-
-
-class Nobody:
-    """An account that nobody looks at."""
-
-    entries = 0.0
-    spent = False
 
 
 class Grid:
@@ -64,7 +48,7 @@ class Grid:
         self.dense = isinstance(tiles[0][0], Dense)  # whether every entry is stored
         self.row_major = bool(tiles[0][0].row_major)  # whether rows lie in one piece
         self.ledger: Reads = Nobody() if ledger is None else ledger
-        self._facts: dict[str, Any] = {}  # norms, counts, companions: computed when first needed
+        self.facts = Facts()  # norms, counts, companions: computed when first needed
 
     @classmethod
     def whole(cls, A: Tile) -> Grid:
@@ -74,7 +58,7 @@ class Grid:
     def watched(self, ledger: Reads) -> Grid:
         """The same grid, whose operations are told to this ledger; facts found are shared."""
         other = object.__new__(Grid)
-        other.__dict__.update(self.__dict__, ledger=ledger)
+        other.__dict__.update(self.__dict__, ledger=ledger, facts=self.facts.view())
         return other
 
     def cut(self, rows: int, columns: int) -> Grid:
@@ -133,10 +117,13 @@ class Grid:
     def _companion(self, name: str, access: Callable[[Any], Any], converted: type) -> Grid:
         if not isinstance(self.tiles[0][0], converted):
             return self
-        if name not in self._facts:
+
+        def convert() -> Grid:
             self.ledger.entries += 2 * self.stored  # SciPy counts, then copies
-            self._facts[name] = Grid([[access(tile) for tile in row] for row in self.tiles])
-        return self._facts[name].watched(self.ledger)  # type: ignore[no-any-return]
+            return Grid([[access(tile) for tile in row] for row in self.tiles])
+
+        companion: Grid = self.facts.get(name, self.ledger, convert)
+        return companion.watched(self.ledger)
 
     # Products
 
@@ -258,12 +245,16 @@ class Grid:
     @property
     def row_squares(self) -> np.ndarray:
         """|a_i|^2."""
-        return np.asarray(self._fact("row_squares", lambda: self._squares(by_rows=True)))
+        return np.asarray(
+            self.facts.get("row squares", self.ledger, lambda: self._squares(by_rows=True))
+        )
 
     @property
     def column_squares(self) -> np.ndarray:
         """|a'_j|^2."""
-        return np.asarray(self._fact("column_squares", lambda: self._squares(by_rows=False)))
+        return np.asarray(
+            self.facts.get("column squares", self.ledger, lambda: self._squares(by_rows=False))
+        )
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Sum over rows of w_i a_ij^2, for every column."""
@@ -312,7 +303,7 @@ class Grid:
         return out
 
     def _counts(self) -> Any:
-        return self._fact("counts", self._count)
+        return self.facts.get("counts", self.ledger, self._count)
 
     def _count(self) -> tuple[np.ndarray, np.ndarray]:
         if not self.dense:
@@ -326,11 +317,6 @@ class Grid:
             of_rows[rows] += counts[0]
             of_columns[columns] += counts[1]
         return of_rows, of_columns
-
-    def _fact(self, name: str, find: Callable[[], Any]) -> Any:
-        if name not in self._facts:
-            self._facts[name] = find()
-        return self._facts[name]
 
 
 def _ends(sizes: list[int]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -251,16 +252,20 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
     return {"eta": turn * ratio, "tau": turn / ratio}
 
 
-def spectral_norm(problem: Problem, rounds: int = 6) -> float:
+def spectral_norm(problem: Problem) -> float:
     """Estimate |A| by power iteration: a few passes, once a problem; a few per cent too small."""
-    if "spectral norm" not in problem.notes:
-        x = np.sqrt(problem.column_norms_squared)  # for positive data nearly the answer
-        x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # else not orthogonal to it
-        norm = 0.0
-        for _ in range(rounds):
-            x /= max(float(np.linalg.norm(x)), 1e-300)
-            u = problem.margins(x)
-            norm = float(np.linalg.norm(u))
-            x = problem.adjoint(u)
-        problem.notes["spectral norm"] = max(norm, 1e-150)
-    return float(problem.notes["spectral norm"])
+    find = partial(power_iteration, problem, problem.column_norms_squared)
+    return float(problem.facts.get("norm", problem.grid.ledger, find))
+
+
+def power_iteration(problem: Problem, squares: np.ndarray, rounds: int = 6) -> float:
+    """The same, now."""
+    x = np.sqrt(squares)  # for positive data nearly the answer
+    x = x * np.where(np.arange(problem.d) % 7 == 3, -1.0, 1.0)  # and not orthogonal to it otherwise
+    norm = 0.0
+    for _ in range(rounds):
+        x /= max(float(np.linalg.norm(x)), 1e-300)
+        u = problem.margins(x)
+        norm = float(np.linalg.norm(u))
+        x = problem.adjoint(u)
+    return max(norm, 1e-150)

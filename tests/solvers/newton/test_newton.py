@@ -9,7 +9,7 @@ import pytest
 
 from spd1 import L2, Problem
 from spd1.data.convert import as_matrix
-from spd1.data.grid import Nobody
+from spd1.data.facts import Nobody
 from spd1.data.products import curved_lines
 from spd1.solvers.newton.faces.parts import fill_terms, loss_part
 from spd1.solvers.newton.faces.span import GramFace

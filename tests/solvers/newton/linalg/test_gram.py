@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spd1 import L1, ElasticNet, Problem, solve
-from spd1.data.grid import Nobody
+from spd1.data.facts import Nobody
 from spd1.solvers.newton.linalg import gram
 from spd1.solvers.newton.linalg.gram import GramOfLines, minimise_on_gram, newton_on_gram
 from spd1.solvers.newton.linalg.gram_kernels import descend_on_gram

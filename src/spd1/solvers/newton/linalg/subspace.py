@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ....data.grid import Reads
+from ....data.facts import Reads
 from ....kernel.jit import helper, kernel
 from ..tuning import (
     BENT,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....data.grid import Reads
+from ....data.facts import Reads
 from ....data.lines import spread_lines
 from ....data.matrix import Dense
 from ....kernel.jit import helper, kernel
