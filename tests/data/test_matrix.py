@@ -17,8 +17,6 @@ from spd1.errors import DataError
 from spd1.kernel.jit import helper
 from support.oracle import LAYOUTS
 
-pytestmark = pytest.mark.plain
-
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
@@ -220,6 +218,7 @@ def read(A, by_entry, by_line):
             by_line[line, position] += a
 
 
+@pytest.mark.plain
 @every_layout
 def test_every_access_agrees_with_the_array(layout, values):
     A = as_matrix(LAYOUTS[layout](values))

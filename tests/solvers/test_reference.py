@@ -30,9 +30,8 @@ from support.setups import (
     run,
 )
 
-pytestmark = pytest.mark.plain
 
-
+@pytest.mark.plain
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_spd1_is_algorithm_1(case):
     setup = Setup(*case)
@@ -50,6 +49,7 @@ def test_spd1_is_algorithm_1(case):
     assert_moved(expected.x, expected.x_mean)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_spd1_vr_is_algorithm_2(case):
     setup = Setup(*case)
@@ -64,6 +64,7 @@ def test_spd1_vr_is_algorithm_2(case):
     assert_moved(x, setup.x)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", ROW_CASES, ids=["-".join(map(str, c)) for c in ROW_CASES])
 @pytest.mark.parametrize("name", ["psgd", "svrg", "saga"])
 def test_row_methods_are_their_papers(name, case):
@@ -82,6 +83,7 @@ def test_row_methods_are_their_papers(name, case):
     assert_moved(x, setup.x)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", CASES[:4], ids=NAMES[:4])
 def test_rows_visit_every_row_once_an_epoch(case):
     setup = Setup(*case)
@@ -98,6 +100,7 @@ def test_rows_visit_every_row_once_an_epoch(case):
     assert_moved(x, setup.x)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", COLUMN_CASES, ids=["-".join(map(str, c)) for c in COLUMN_CASES])
 def test_columns_visit_every_column_once_an_epoch(case):
     setup = Setup(*case)

@@ -56,7 +56,7 @@ class Dense(NamedTuple):
         return self.values.shape[1]
 
     def entry(self, i, j):
-        return self.values[i, j]
+        return np.float64(self.values[i, j])  # float32 must not stay that, in plain Python either
 
     def line_count(self):
         return self.values.shape[0]
@@ -65,7 +65,7 @@ class Dense(NamedTuple):
         return self.values.shape[1]
 
     def at(self, i, k):
-        return k, self.values[i, k]
+        return k, np.float64(self.values[i, k])
 
     def is_dense(self):
         return True
@@ -119,7 +119,7 @@ class CompressedLines:
 
     def at(self, i, k):
         p = np.uint64(self.indptr[i]) + np.uint64(k)
-        return self.indices[p], self.data[p]
+        return self.indices[p], np.float64(self.data[p])
 
     def is_dense(self):
         return False
