@@ -105,7 +105,7 @@ def solve(
     ('converged', True)
     """
     from .solvers.auto import pick  # not above: they bring all methods and SciPy's linear algebra
-    from .solvers.registry import build
+    from .solvers.registry import builder, method_class
 
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
@@ -119,9 +119,10 @@ def solve(
     if chosen_here:
         method, reason = pick(problem)
         label = f"auto: {method} ({reason})"
-    worker = build(method, problem, tile, sampling, key_of(random_state), ledger)
+    make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
     keep_pages()
-    x, y, v = starting_point(problem, x0, y0, type(worker))
+    x, y, v = starting_point(problem, x0, y0, kind)
+    worker = make(problem, sampling, key, ledger)
     worker.tol = tol
     run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
     if x0 is not None or y0 is not None:
@@ -129,7 +130,7 @@ def solve(
     if x0 is not None and chosen_here:
         least = problem.reg.minimiser(problem.d)
         if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
-            x, y, v = starting_point(problem, None, y0, type(worker))
+            x, y, v = starting_point(problem, None, y0, kind)
     return run.go(x, y, v, callback, verbose)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from ..errors import ParameterError
 if TYPE_CHECKING:
     from .base import Method
 
-__all__ = ["METHODS", "build", "method_class"]
+__all__ = ["METHODS", "build", "builder", "method_class"]
 
 #: Name -> module and class. A new method is one file and one line here; the tests pick it up.
 METHODS = {
@@ -43,15 +44,19 @@ def method_class(name: str) -> type[Method]:
     return found
 
 
-def build(
-    name: str, problem: Any, tile: Any, sampling: str, key: Any, ledger: Any = None
-) -> Method:
-    """The method by that name for a problem, on tiles if these are asked for."""
+def builder(name: str, problem: Any, tile: Any) -> Callable[..., Method]:
+    """What builds the method for a problem, on tiles if these are asked for; or a refusal."""
     kind = method_class(name)
+    kind.refuse(problem)
     if tile is None:
-        return kind(problem, sampling, key, ledger)
+        return kind
     if name not in TILED:
         raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
     from .entries.tile_shapes import on_tiles
 
-    return on_tiles(name, problem, tile)(problem, sampling, key, ledger)
+    return on_tiles(name, problem, tile)
+
+
+def build(name: str, problem: Any, tile: Any, sampling: str, key: Any) -> Method:
+    """The method on its own, with an account of its own."""
+    return builder(name, problem, tile)(problem, sampling, key)
