@@ -10,15 +10,13 @@ import numpy as np
 from .certificate.feasible import replace_infeasible
 from .certificate.points import dual_from_margins
 from .certificate.segments import best_multiple
-from .control.steps import make_rule
-from .engines.ledger import Ledger
 from .errors import DataError, ParameterError
 from .kernel.rng import key_of
-from .loop.run import Callback, Run
 from .problem import Problem, check_point
 from .result import Result
 
 if TYPE_CHECKING:
+    from .loop.run import Callback
     from .solvers.base import Method
 
 __all__ = ["solve"]
@@ -104,7 +102,11 @@ def solve(
     >>> result.status, result.rel_gap <= 1e-6
     ('converged', True)
     """
-    from .solvers.auto import pick  # not above: they bring all methods and SciPy's linear algebra
+    # Not above: these bring the loop, all methods and SciPy's linear algebra.
+    from .control.steps import make_rule
+    from .engines.ledger import Ledger
+    from .loop.run import Run
+    from .solvers.auto import pick
     from .solvers.registry import builder, method_class
 
     if not isinstance(problem, Problem):
