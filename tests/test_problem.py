@@ -14,6 +14,7 @@ from spd1.errors import DataError, ParameterError
 from spd1.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, as_loss
 from support import oracle
 from support.oracle import LAYOUTS, LOSSES
+from support.setups import SMOOTH
 
 EYE = np.eye(3)
 SIGNS = [1.0, -1.0, 1.0]
@@ -236,3 +237,16 @@ def test_regularizer_vectors_must_match_the_columns():
 def test_repr_names_the_pieces():
     text = repr(Problem(sp.csr_array(EYE), SIGNS, "huber", L2(0.5)))
     assert text == "Problem(3 x 3 CSR, Huber(delta=1.35), ElasticNet(l2=0.5))"
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_the_pull_at_zero_is_the_gradient_of_the_loss_there(loss, rng):
+    A, b = rng.standard_normal((9, 5)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
+    problem = Problem(A, np.abs(b) if loss == "poisson" else b, loss, L2(1.0), rng.random(9))
+    h = 1e-6
+    for j in range(5):
+        step = h * np.eye(5)[j]
+        slope = (problem.primal(step) - problem.primal(-step)) / (2 * h)
+        assert problem.pull_at_zero[j] == pytest.approx(slope, abs=1e-7)
+    other = problem.with_regularizer(L2(0.5))
+    np.testing.assert_array_equal(other.pull_at_zero, problem.pull_at_zero)

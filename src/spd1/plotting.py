@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .result import Result
 
 __all__ = ["compare", "plot_result"]
 
@@ -28,6 +25,22 @@ STYLES = [
     ("#000000", "X", ":"),
 ]
 FLOOR = 1e-16
+
+
+class Traced(Protocol):
+    """What pictures ask of a ``Result``."""
+
+    @property
+    def trace(self) -> Any:
+        """Its history: columns by name."""
+
+    @property
+    def method(self) -> str:
+        """What ran."""
+
+    @property
+    def status(self) -> str:
+        """Why it stopped."""
 
 
 def _pyplot() -> Any:
@@ -50,7 +63,7 @@ def _axes(ax: Any) -> Any:
     return _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
 
 
-def plot_result(result: Result, ax: Any = None, x: str = "passes") -> Any:
+def plot_result(result: Traced, ax: Any = None, x: str = "passes") -> Any:
     """Draw the relative gap of one run, and its primal and dual values as a shaded band.
 
     Parameters
@@ -76,7 +89,7 @@ def plot_result(result: Result, ax: Any = None, x: str = "passes") -> Any:
 
 
 def compare(
-    results: Mapping[str, Result],
+    results: Mapping[str, Traced],
     *,
     x: str = "passes",
     optimum: float | None = None,

@@ -84,6 +84,25 @@ class Problem:
         other.notes = {}
         return other
 
+    def with_grid(self, grid: Grid) -> Problem:
+        """The same problem on its data cut in another way.
+
+        Examples
+        --------
+        >>> import numpy as np, spd1
+        >>> problem = spd1.Problem(np.eye(4), [1.0, -1.0, 1.0, 2.0], "squared", spd1.L2(1.0))
+        >>> problem.with_grid(problem.grid.cut(2, 2)).primal([1.0, 0.0, 0.0, 0.0])
+        1.25
+        """
+        if (grid.n, grid.d, grid.stored) != (self.n, self.d, self.stored):
+            raise DataError(
+                f"the grid has {grid.n} x {grid.d} entries, {grid.stored} of them stored, and the "
+                f"problem {self.n} x {self.d} and {self.stored}"
+            )
+        other = copy.copy(self)
+        other.grid, other.facts, other.notes = grid, Facts(), {}
+        return other
+
     def watched(self, ledger: Reads) -> Problem:
         """The same problem; what is read of its data is told to this ledger."""
         other = copy.copy(self)
@@ -91,8 +110,9 @@ class Problem:
         return other
 
     def __repr__(self) -> str:
-        kind = type(self.grid.tiles[0][0]).__name__
-        return f"Problem({self.n} x {self.d} {kind}, {self.loss}, {self.reg})"
+        kind, (rows, columns) = type(self.grid.tiles[0][0]).__name__, self.grid.shape
+        cut = "" if (rows, columns) == (1, 1) else f" in {rows} x {columns} tiles"
+        return f"Problem({self.n} x {self.d} {kind}{cut}, {self.loss}, {self.reg})"
 
     # Values
 

@@ -10,7 +10,7 @@ import pytest
 from spd1.reproduce.curves import MethodCurves, PanelCurves
 from spd1.reproduce.problems import PAPER, Panel
 from spd1.reproduce.runs import Curve
-from spd1.reproduce.settings import FULL, METHODS, QUICK
+from spd1.reproduce.settings import FULL, NAMES, QUICK
 from spd1.reproduce.verdicts import CLAIMS, judge, judge_times, lead, median_at
 
 OPTIMUM = 0.25
@@ -124,5 +124,5 @@ def test_every_claim_of_the_paper_has_its_panel():
         assert all(settings.tuning[k] <= h for k, h in settings.horizons.items())
         assert settings.tuning_seed not in settings.seeds
         assert len(settings.seeds) == 3
-    assert set(METHODS) == {"psgd", "spd1", "svrg", "saga", "spd1-vr"}
+    assert set(NAMES) == {"psgd", "spd1", "svrg", "saga", "spd1-vr"}
     assert PAPER["rcv1"] == ("rcv1.binary", 20_242, 47_236, 1e-3)

@@ -13,7 +13,7 @@ from spd1.reproduce import figure5
 from spd1.reproduce.optimum import find_optimum
 from spd1.reproduce.pool import Pool
 from spd1.reproduce.runs import Curve, run_method
-from spd1.reproduce.settings import METHODS
+from spd1.reproduce.settings import NAMES
 from spd1.reproduce.store import Store, WallClock
 from spd1.reproduce.table2 import METHODS_TIMED, seconds_a_pass
 
@@ -33,7 +33,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", NAMES)
 def test_a_curve_is_that_of_solve_with_the_same_steps(problem, method):
     curve = run_method(problem, method, STEPS[method], seed=7, horizon=8)
     trace = spd1.solve(

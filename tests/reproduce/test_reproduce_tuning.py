@@ -21,7 +21,7 @@ from spd1.reproduce.grids import (
     units,
 )
 from spd1.reproduce.problems import Panel
-from spd1.reproduce.settings import FULL, METHODS, QUICK
+from spd1.reproduce.settings import FULL, NAMES, QUICK
 
 TRIES = 12
 
@@ -74,9 +74,9 @@ def test_every_method_has_the_same_number_of_different_tries(settings):
     pool = FakePool(lambda task: abs(math.log(task["steps"]["eta"])))
     unit = {"row": 0.3, "eta": 0.1, "tau": 0.2}
     tried = tune(pool, PANEL, settings, unit)
-    assert {len(tried[method]) for method in METHODS} == {settings.tries}
-    assert len(pool.tasks) == settings.tries * len(METHODS)
-    for method in METHODS:
+    assert {len(tried[method]) for method in NAMES} == {settings.tries}
+    assert len(pool.tasks) == settings.tries * len(NAMES)
+    for method in NAMES:
         steps = {str(task["steps"]) for task in pool.tasks if task["method"] == method}
         assert len(steps) == settings.tries
         assert list(tried[method])[:6] == list(COARSE[method])
@@ -89,7 +89,7 @@ def test_every_method_has_the_same_number_of_different_tries(settings):
 def test_quick_has_the_coarse_tries_and_full_twice_as_many():
     assert {len(set(points)) for points in COARSE.values()} == {QUICK.tries}
     assert FULL.tries == 2 * QUICK.tries
-    assert set(COARSE) == set(METHODS)
+    assert set(COARSE) == set(NAMES)
 
 
 @pytest.mark.parametrize("optimum", np.linspace(-8.9, 8.9, 13))
@@ -107,7 +107,7 @@ def test_neighbours_bracket_the_winner(optimum):
         assert above - below <= 1.0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", NAMES)
 def test_all_neighbours_of_a_coarse_winner_are_tried(method):
     """Half as far as coarse neighbours, in each coordinate; then it is not at the edge."""
     middle = COARSE[method][len(COARSE[method]) // 2]
@@ -120,7 +120,7 @@ def test_all_neighbours_of_a_coarse_winner_are_tried(method):
     assert not at_edge(method, middle, found)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", NAMES)
 def test_coarse_points_reach_far_with_neighbours_at_twice_the_distance(method):
     columns = list(zip(*COARSE[method], strict=True))
     for name, column in zip(COORDINATES[method], columns, strict=True):
@@ -128,8 +128,8 @@ def test_coarse_points_reach_far_with_neighbours_at_twice_the_distance(method):
         assert set(np.diff(values)) == {2.0}
         assert len(values) >= (3 if name == "size" else 2)
     decays = {"psgd", "spd1"}
-    assert {m for m in METHODS if "rung" in COORDINATES[m]} == decays
-    assert {m for m in METHODS if "tilt" in COORDINATES[m]} == {"spd1", "spd1-vr"}
+    assert {m for m in NAMES if "rung" in COORDINATES[m]} == decays
+    assert {m for m in NAMES if "tilt" in COORDINATES[m]} == {"spd1", "spd1-vr"}
 
 
 def test_the_search_follows_success_beyond_the_coarse_points():
@@ -161,7 +161,7 @@ def test_the_order_of_neighbours():
 
 def test_steps_scale_with_the_data(problem):
     doubled = spd1.Problem(2.0 * problem.A.values, problem.b, "logistic", spd1.L2(0.1))
-    for method in METHODS:
+    for method in NAMES:
         one, other = (
             [steps_at(method, point, units(p))["eta"] for point in COARSE[method]]
             for p in (problem, doubled)

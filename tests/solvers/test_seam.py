@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
-from spd1 import L2, IncompatibleError, Problem
+from spd1 import L1, L2, IncompatibleError, Problem, solve
 from spd1.data.convert import as_matrix
 from spd1.data.grid import Grid
-from spd1.data.matrix import CSR, Dense
+from spd1.data.matrix import Dense
 from spd1.engines.serial import Serial
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
 from spd1.regularizers import FeatureNet, SharedNet
-from spd1.solvers.entries.sampling import Nonzeros, Uniform
+from spd1.solve import starting_point
+from spd1.solvers.entries.sampling import make_sampler
 from spd1.solvers.entries.sparse_tiles import sparse_row_steps, sparse_spd1_steps
 from spd1.solvers.entries.spd1 import CONSTANT, Averaged, Schedule, spd1_steps
 from spd1.solvers.entries.spd1_vr import Snapshot, spd1_vr_steps
@@ -28,7 +31,7 @@ from spd1.solvers.entries.tile_kernels import (
 )
 from spd1.solvers.registry import build
 from spd1.solvers.rows.kernels import Geometry, RowTileState, row_tile_steps, tied_row_steps
-from support import oracle
+from support import cases, oracle
 
 N, D = 11, 9
 ROWS, COLUMNS = slice(3, 10), slice(2, 7)
@@ -126,23 +129,14 @@ def tied_rows(part, rows, net, outside):
 
 def one_entry(part, rows, net, outside):
     del outside
-    sampler = Uniform(part.tile, n, d, 1.0 / d)
+    sampler = make_sampler(Grid.whole(part.tile), "uniform")
     spd1_steps(sampler, rows.b, rows.c, averaged(part), LOSS, net, SCHEDULE, 0, 99, KEY)
     spd1_vr_steps(sampler, rows.b, rows.c, snapshot(part), LOSS, net, (0.7, 0.9), 0, 99, KEY)
 
 
 def one_stored_entry(part, rows, net, outside):
     del outside
-    problem = Problem(part.A, np.ones(n), "logistic", L2(1.0))  # for its shape alone
-    assert problem.n == n
-    grid = Grid.whole(part.tile)
-    columns = grid.by_columns.matrix
-    starts = np.searchsorted(part.tile.indptr, np.arange(part.tile.stored), side="right") - 1
-    shares = part.of_rows(), part.of_columns()
-    sampler = Nonzeros(
-        part.tile, columns, starts.astype(np.uint32), 0, part.tile.stored, *np.abs(shares[:1]),
-        np.abs(shares[1]),
-    )  # fmt: skip
+    sampler = make_sampler(Grid.whole(part.tile), "nonzeros")
     spd1_steps(sampler, rows.b, rows.c, averaged(part), LOSS, net, SCHEDULE, 0, 99, KEY)
     spd1_vr_steps(sampler, rows.b, rows.c, snapshot(part), LOSS, net, (0.7, 0.9), 0, 99, KEY)
 
@@ -227,66 +221,13 @@ def test_rows_with_margins_from_outside_are_rows_of_wider_data(tied, layout, rng
     assert found[1] == pytest.approx(found[0], rel=1e-12)
 
 
-# Bulk operations
-
-LAYOUTS = ("dense_c", "dense_f", "dense_float32", "csr", "csc")
+# Methods on an engine
 
 
 def data(rng, layout):
     A = rng.standard_normal((13, 10)).astype(np.float32).astype(float)
     A[rng.random(A.shape) < 0.3] = 0.0
     return A, Grid.whole(as_matrix(oracle.LAYOUTS[layout](A)))
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (4, 1), (3, 2), (13, 10)])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_bulk_operations_are_those_of_the_matrix(layout, shape, rng):
-    A, whole = data(rng, layout)
-    grid = whole if shape == (1, 1) else whole.cut(*shape)
-    assert (grid.n, grid.d, grid.shape, grid.stored) == (13, 10, shape, whole.stored)
-    x, w, c, l2 = rng.standard_normal(10), rng.standard_normal(13), rng.random(13), rng.random(10)
-    close = {"rtol": 1e-12, "atol": 1e-12}
-    np.testing.assert_allclose(grid.margins(x), A @ x, **close)
-    np.testing.assert_allclose(grid.adjoint(w), A.T @ w, **close)
-    np.testing.assert_allclose(grid.curved(c, x), A.T @ (c * (A @ x)), **close)
-    np.testing.assert_allclose(np.tril(grid.gram(c)), np.tril(A.T @ (c[:, None] * A)), **close)
-    np.testing.assert_allclose(np.tril(grid.gram(None)), np.tril(A.T @ A / 13), **close)
-    np.testing.assert_allclose(grid.gram_of_rows(l2 + 1), (A / (l2 + 1)) @ A.T, **close)
-    np.testing.assert_allclose(grid.gram_of_rows(0.5), A @ A.T / 0.5, **close)
-    np.testing.assert_array_equal(grid.dense_columns(np.array([7, 0, 3])), A[:, [7, 0, 3]])
-    np.testing.assert_allclose(grid.row_squares, np.sum(A * A, axis=1), **close)
-    np.testing.assert_allclose(grid.column_squares, np.sum(A * A, axis=0), **close)
-    np.testing.assert_allclose(grid.weighted_squares(c), c @ (A * A), **close)
-    stored = np.ones_like(A) if grid.dense else A != 0
-    np.testing.assert_array_equal(grid.row_counts, stored.sum(axis=1))
-    np.testing.assert_array_equal(grid.column_counts, stored.sum(axis=0))
-    some = rng.random(13) < 0.5
-    expected = stored.sum(axis=0) if grid.dense else stored[some].sum(axis=0)
-    np.testing.assert_array_equal(grid.column_counts_where(some), expected)
-    np.testing.assert_allclose(grid.by_rows.margins(x), A @ x, **close)
-    np.testing.assert_allclose(grid.by_columns.adjoint(w), A.T @ w, **close)
-
-
-def test_one_tile_in_memory_copies_nothing():
-    values = np.arange(12.0).reshape(3, 4)
-    problem = Problem(values, [1, -1, 1])
-    assert np.shares_memory(problem.grid.tiles[0][0].values, values)
-    cut = problem.grid.cut(2, 2)
-    assert all(np.shares_memory(tile.values, values) for row in cut.tiles for tile in row)
-
-
-def test_a_tile_of_sparse_data_has_indices_from_zero(rng):
-    A, whole = data(rng, "csr")
-    tile = whole.cut(2, 2).tiles[1][1]
-    assert isinstance(tile, CSR)
-    assert (tile.rows(), tile.columns()) == (7, 5)
-    assert int(tile.indices.max()) < 5
-    assert tile.indices.dtype.kind == tile.indptr.dtype.kind == "u"
-    dense = np.array([[tile.entry(i, j) for j in range(5)] for i in range(7)])
-    np.testing.assert_array_equal(dense, A[6:, 5:])
-
-
-# Methods on an engine
 
 
 class Recorder(Serial):
@@ -337,36 +278,94 @@ def test_tile_methods_work_through_their_engine_alone(name, tile, layout, rng):
     np.testing.assert_array_equal(worker.iterates()[0][1], y)
 
 
-def test_tiles_without_rounds_are_refused_by_name(rng):
-    A, whole = data(rng, "dense_c")
-    worker = build("rows", Problem(A, np.ones(13), "squared", L2(1.0)), None, "auto", KEY)
-    worker.problem.grid = whole.cut(2, 2)
-    with pytest.raises(IncompatibleError, match="rows has no rounds"):
-        list(worker.epoch())
+@pytest.mark.parametrize("name", cases.EVERY_METHOD)
+def test_what_cannot_be_cut_refuses_by_name(name):
+    problem = cases.suited(name).problem()
+    cut = problem.with_grid(problem.grid.cut(2, 3))
+    if name in ("newton", "few-rows"):
+        assert solve(cut, name, tol=1e-8).converged
+        return
+    with pytest.raises(IncompatibleError, match=f"^{name} takes data in one piece.* 2 x 3 tiles"):
+        solve(cut, name)
+
+
+def sent(saved):
+    """A saved state on its way through a file: values alone survive that."""
+    assert all(isinstance(v, np.ndarray | int | float) for v in saved.state)
+    return pickle.loads(pickle.dumps(saved))
 
 
 @pytest.mark.parametrize(
     ("name", "tile"), [*TILE_METHODS, *((m, None) for m in ("columns", "psgd", "svrg", "saga"))]
 )
 @pytest.mark.parametrize("layout", ["dense_c", "csr"])
-def test_a_saved_state_goes_on_where_it_was(name, tile, layout, rng):
-    """The epochs after a copy was made are the same bits when they are run again from it."""
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_saved_state_goes_on_where_it_was(name, tile, layout, tied, rng):
+    """Epochs after a copy was made are the same bits when another worker runs them from it."""
     A, _ = data(rng, layout)
     problem = Problem(oracle.LAYOUTS[layout](A), np.sign(A[:, 0] + 0.1), "logistic", L2(0.1))
     worker = build(name, problem, tile, "auto", KEY)
     worker.adopt(worker.rule(worker).first())
+    worker.tied = worker.tied and tied
     worker.begin(np.zeros(10), np.zeros(13))
     list(worker.epoch())
-    saved = worker.save()
-    assert all(not isinstance(v, list | dict) for v in saved.state)  # arrays and numbers
+    saved = sent(worker.save())
+    assert saved.beside["t"] > 0
     found = []
-    for _ in range(2):
-        worker.restore(saved)
-        list(worker.epoch())
-        found.append(worker.iterates()[0])
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    if found[0][1] is not None:
-        np.testing.assert_array_equal(found[0][1], found[1][1])
+    for one in (worker, build(name, problem, tile, "auto", KEY)):
+        if one is not worker:
+            one.restore(saved)
+        for _ in range(3):
+            list(one.epoch())
+        found.append((one.t, one.iterates()))
+    assert found[0][0] == found[1][0]
+    for (x, y), (same_x, same_y) in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_array_equal(x, same_x)
+        np.testing.assert_array_equal(0 if y is None else y, 0 if same_y is None else same_y)
+
+
+FACES = {  # loss, regularizer, shape
+    "primal": ("logistic", L1(0.02), (40, 12)),
+    "smooth": ("logistic", L2(0.01), (40, 12)),
+    "tall": ("squared", L1(0.02), (60, 10)),
+    "dual": ("hinge", L2(0.01), (40, 30)),
+    "span": ("hinge", L2(0.01), (12, 40)),
+    "free": ("hinge", L2(np.append(np.full(29, 0.01), 0.0)), (40, 30)),
+    "free-span": ("hinge", L2(np.append(np.full(39, 0.01), 0.0)), (12, 40)),
+    "proximal": ("absolute", L1(0.02), (40, 12)),
+    "few-rows": ("logistic", L2(0.01), (12, 40)),
+}
+
+
+@pytest.mark.parametrize("key", FACES)
+def test_newton_goes_on_from_a_saved_state(key, rng):
+    """It finds working sets anew: the same point at first, the same optimum in the end."""
+    loss, reg, shape = FACES[key]
+    A = rng.standard_normal(shape)
+    b = np.where(A[:, 0] + 0.5 * rng.standard_normal(shape[0]) > 0, 1.0, -1.0)
+    problem, name = Problem(A, b, loss, reg), "few-rows" if key == "few-rows" else "newton"
+    worker = build(name, problem, None, "auto", KEY)
+    worker.steps_an_epoch = 1  # of few-rows, which would be there at once
+    worker.tol = 1e-9
+    x, y, _ = starting_point(problem, None, None)
+    worker.begin(x, y)
+    list(worker.epoch())
+    pair = worker.evaluated()
+    other = build(name, problem, None, "auto", KEY)
+    other.tol = 1e-9
+    other.restore(sent(worker.save()))
+    for mine, theirs in zip(worker.state, other.state, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    if key not in ("free", "free-span", "proximal"):  # these have moved on to their next problem
+        again = other.evaluated()
+        np.testing.assert_array_equal(again.point.x, pair.point.x)
+        assert again.gap == pytest.approx(pair.gap, rel=1e-9, abs=1e-13)
+    for _ in range(200):
+        list(other.epoch())
+        if other.evaluated().gap <= 1e-7 * abs(other.evaluated().point.value):
+            break
+    best = solve(problem, tol=1e-10)
+    assert other.evaluated().point.value == pytest.approx(best.primal, rel=3e-7)
 
 
 @pytest.mark.parametrize("name", ["rows", "columns", "spd1", "spd1-vr", "svrg", "newton"])

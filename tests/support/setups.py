@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,7 +13,7 @@ from spd1.solvers import method_class
 from spd1.solvers.base import Method
 from spd1.solvers.registry import build
 
-from . import reference
+from . import oracle, reference
 
 N, D = 8, 6
 KEY = key_of(11)
@@ -19,6 +21,7 @@ EPOCHS = 3
 STEPS = {"eta": 0.3, "tau": 1.7}
 SIGMA = 0.4
 
+SMOOTH = ("logistic", "squared_hinge", "squared", "huber", "poisson")
 LAYOUTS = {
     "dense_c": np.ascontiguousarray,
     "dense_f": np.asfortranarray,
@@ -141,3 +144,12 @@ def worker_of(setup, name, tile):
     worker.steps = dict(STEPS)
     worker.begin(setup.x, setup.y)
     return worker
+
+
+def smooth_problem(loss, shape, rng, layout="dense_c", l2=0.3):
+    """A smooth loss and l2, weights of which one is zero; and its data as a plain array."""
+    A = (rng.standard_normal(shape) / math.sqrt(shape[1])).astype(np.float32).astype(float)
+    instance = oracle.LOSSES[loss]()
+    b = oracle.random_labels(instance, A @ rng.standard_normal(shape[1]), rng)
+    weights = rng.random(shape[0]) * (np.arange(shape[0]) != 1)
+    return Problem(oracle.LAYOUTS[layout](A), b, loss, L2(l2), weights), A

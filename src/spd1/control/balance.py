@@ -58,7 +58,7 @@ class BalancedSteps(Anchored):
         """Let eta follow the lag, by a factor of two at most."""
         anchor, back_to, tied = self.note(seen), None, self.method.tied
         grew = not seen.gap <= FAR_WORSE * self.last
-        pace = (seen.gap / self.last) ** (1.0 / self.method.passes_ahead) if seen.gap > 0 else 0.0
+        pace = self._pace(seen.gap)
         self.last = seen.gap
         self.looks += 1
         self.slow = self.slow + 1 if pace > CRAWL else max(self.slow - 1, 0)
@@ -75,6 +75,12 @@ class BalancedSteps(Anchored):
         ahead = self._look_ahead(pace, seen.rel_gap, tied)
         slow = self.slow >= SLOW_LOOKS
         return Proposal(self.steps, back_to=back_to, passes_ahead=ahead, tied=tied, slow=slow)
+
+    def _pace(self, gap: float) -> float:
+        """What a pass leaves of the gap; a gap of zero that did not stand leaves it infinite."""
+        if gap <= 0.0:
+            return 0.0
+        return (gap / self.last) ** (1.0 / self.method.passes_ahead) if self.last > 0 else math.inf
 
     def _balance(self, seen: Seen, exploded: bool) -> None:
         lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,13 +23,11 @@ from .tuning import (
     WORSE,
 )
 
-if TYPE_CHECKING:
-    from ..solvers.base import Method
-
 __all__ = [
     "AutoSteps",
     "FadingSteps",
     "FixedSteps",
+    "HasSteps",
     "NoSteps",
     "Proposal",
     "Seen",
@@ -86,6 +84,32 @@ class Proposal(NamedTuple):
     diverged: bool = False
 
 
+class HasSteps(Protocol):
+    """What rules ask of every method; some ask their own for more. They only read it."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def step_names(self) -> tuple[str, ...]:
+        """Names of its step sizes."""
+
+    @property
+    def rule(self) -> type[StepRule]:
+        """Its automatic steps."""
+
+    @property
+    def fades(self) -> bool:
+        """Whether steps by hand may fade."""
+
+    def default_steps(self) -> dict[str, float]:
+        """Where automatic steps start."""
+
+    def theory_steps(self) -> dict[str, Any]:
+        """Step sizes of the theorem that covers the problem, or a refusal by name."""
+
+
 class StepRule(ABC):
     """What the outer loop asks of a step-size rule; ``method`` is only read."""
 
@@ -104,7 +128,7 @@ class StepRule(ABC):
         """Steps of the next epoch."""
 
 
-def make_rule(method: Method, steps: Any) -> StepRule:
+def make_rule(method: HasSteps, steps: Any) -> StepRule:
     """Read the ``steps`` argument of ``solve``."""
     if isinstance(steps, str):
         if steps == "auto":
@@ -119,7 +143,7 @@ def make_rule(method: Method, steps: Any) -> StepRule:
     return FixedSteps(method, _by_hand(method, steps), "hand")
 
 
-def _by_hand(method: Method, steps: dict[str, Any]) -> dict[str, float]:
+def _by_hand(method: HasSteps, steps: dict[str, Any]) -> dict[str, float]:
     allowed = method.step_names + (("decay",) if method.fades else ())
     if steps and not allowed:
         raise ParameterError(

@@ -33,10 +33,15 @@ def tile_of(A: Any, top: int, bottom: int, left: int, right: int) -> Any:
     if isinstance(A, Dense):
         return Dense(A.values[top:bottom, left:right])
     part = as_scipy(A)[top:bottom, left:right]
-    indices = part.indices.view(f"u{part.indices.itemsize}")
-    indptr = part.indptr.view(f"u{part.indptr.itemsize}")
+    arrays = (
+        part.data,
+        part.indices.astype(A.indices.dtype, copy=False),
+        part.indptr.astype(A.indptr.dtype, copy=False),
+    )
+    for array in arrays:
+        array.flags.writeable = False  # as all data: kernels are compiled once for both
     kind = CSR if A.row_major else CSC
-    return kind(part.data, indices, indptr, (bottom - top, right - left))
+    return kind(*arrays, (bottom - top, right - left))
 
 
 def stacked(tiles: list[Any]) -> Any:

@@ -20,7 +20,6 @@ from . import products
 from .blocks import Scratch, dense_gram, product, stacked, tile_of
 from .convert import as_scipy, column_access, row_access
 from .facts import Facts, Nobody, Reads
-from .lines import spread_lines
 from .matrix import CSC, CSR, Dense
 
 __all__ = ["Grid"]
@@ -92,10 +91,11 @@ class Grid:
         return sum(int(tile.nbytes) for row in self.tiles for tile in row)
 
     @property
-    def itemsize(self) -> int:
-        """Bytes of an entry."""
+    def dtype(self) -> np.dtype:
+        """Type of an entry."""
         one = self.tiles[0][0]
-        return int((one.values if isinstance(one, Dense) else one.data).itemsize)
+        kind: np.dtype = (one.values if self.dense else one.data).dtype
+        return kind
 
     def parts(self) -> Iterator[tuple[Any, slice, slice]]:
         """Every tile with its rows and columns, in the order in which sums are made."""
@@ -166,7 +166,7 @@ class Grid:
     ) -> np.ndarray:
         """A' diag(weights) A, every ``stride``-th row standing for all; None: weights 1/n.
 
-        Only the lower triangle is meant.
+        Both triangles of dense data, the lower one of sparse data.
         """
         self.ledger.entries += self.stored / stride
         if self.shape == (1, 1) and self.dense:
@@ -194,7 +194,8 @@ class Grid:
                 for r in range(q, len(views)):
                     rows = slice(self.column_ends[r], self.column_ends[r + 1])
                     out[rows, columns] += product(views[r], w, right)
-        return out
+        lower = np.tril(out)
+        return lower + np.tril(out, -1).T if self.dense else lower
 
     def gram_of_rows(self, l2: Any) -> np.ndarray:
         """A diag(1/l2) A', l2 a number or one a column."""
@@ -233,12 +234,15 @@ class Grid:
     def dense_rows(self) -> np.ndarray:
         """All of it as one dense array: for few rows."""
         self.ledger.entries += self.stored
-        A = self.matrix
-        if isinstance(A, Dense):
-            return A.values
-        rows = np.zeros((self.n, self.d))
-        spread_lines(self.by_rows.matrix, np.arange(self.n), rows)
-        return rows
+        if self.shape == (1, 1) and self.dense:
+            return np.asarray(self.matrix.values)
+        out = np.zeros((self.n, self.d))
+        for tile, rows, columns in self.by_rows.parts():
+            if self.dense:
+                out[rows, columns] = tile.values
+            else:
+                products.spread_lines(tile, np.arange(tile.rows()), out[rows, columns])
+        return out
 
     # Norms and counts
 

@@ -1,26 +1,25 @@
 """Lines of the data, rows or columns, for methods that visit some of them again and again.
 
 Lines that lie along the data (rows of row-major data, columns of column-major data) are read where
-they are. Lines that lie across it are copied, and the copies are kept for as long as they serve.
+they are, if the data is one tile. Others are copied, and the copies are kept while they serve.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ..kernel.jit import kernel
+from .grid import Grid
 from .matrix import CSC, CSR, Dense
 
-if TYPE_CHECKING:
-    from .grid import Grid
-
-__all__ = ["CopiedLines", "LineStore", "spread_lines"]
+__all__ = ["CopiedLines", "LineStore"]
 
 
 @kernel
-def count_lines(B, position, starts):
+def count_across(B, position, starts):
     """Entries of the chosen positions of B: position_j is the new line of j, or -1."""
     for i in range(B.line_count()):
         for k in range(B.line_length(i)):
@@ -30,66 +29,116 @@ def count_lines(B, position, starts):
 
 
 @kernel
-def copy_lines(B, position, filled, indices, data):
-    """Turn the chosen positions of B into lines."""
+def copy_across(B, position, first, filled, indices, data):
+    """Turn the chosen positions of B into lines; line i of B is their position first + i."""
     for i in range(B.line_count()):
         for k in range(B.line_length(i)):
             j, a = B.at(i, k)
             w = position[j]
             if w >= 0:
-                indices[filled[w]] = i
+                indices[filled[w]] = first + i
                 data[filled[w]] = a
                 filled[w] += 1
 
 
 @kernel
-def gather(values, chosen, out):
+def count_along(B, position, starts):
+    """Entries of the chosen lines of B: position_i is the new line of i, or -1."""
+    for i in range(B.line_count()):
+        if position[i] >= 0:
+            starts[position[i] + 1] += B.line_length(i)
+
+
+@kernel
+def copy_along(B, position, first, filled, indices, data):
+    """Copy the chosen lines of B; its position j is their position first + j."""
+    for i in range(B.line_count()):
+        w = position[i]
+        if w >= 0:
+            for k in range(B.line_length(i)):
+                j, a = B.at(i, k)
+                indices[filled[w]] = first + np.int64(j)
+                data[filled[w]] = a
+                filled[w] += 1
+
+
+@kernel
+def gather(values, chosen, places, out):
     """Columns of a dense array as rows of ``out``, eight entries of a column at a time."""
     n = len(values)
     i = 0
     while i < n:
         end = min(i + 8, n)
         for w in range(len(chosen)):
-            j = chosen[w]
+            j, place = chosen[w], places[w]
             for k in range(i, end):
-                out[w, k] = values[k, j]
+                out[place, k] = values[k, j]
         i = end
 
 
-@kernel
-def spread_lines(B, lines, out):
-    """Write sparse lines into a dense array of zeros."""
-    for w in range(len(lines)):
-        for k in range(B.line_length(lines[w])):
-            j, a = B.at(lines[w], k)
-            out[w, j] = a
-
-
 class CopiedLines:
-    """Copies of lines that lie across: columns of row-major data or rows of column-major data."""
+    """Copies of some lines of a grid, put together from its tiles.
 
-    def __init__(self, A: Any, chosen: np.ndarray) -> None:
-        self.count = len(chosen)
+    Parameters
+    ----------
+    grid : Grid
+    by_columns : bool
+        Whether the lines are columns.
+    chosen : ndarray
+    """
+
+    def __init__(self, grid: Grid, by_columns: bool, chosen: np.ndarray) -> None:
+        self.grid, self.by_columns = grid, by_columns
+        self.width = grid.n if by_columns else grid.d
         self.lines: Any
-        if not isinstance(A, Dense):
-            self.lines = _sparse_lines(A, chosen)
+        if not grid.dense:
+            self.count = len(chosen)
+            self.lines = self._sparse(chosen)
             return
-        values = A.values if A.row_major else A.values.T
-        self.store = np.empty((self.count + self.count // 4, len(values)), dtype=values.dtype)
-        gather(values, chosen, self.store)
-        self.lines = Dense(_read_only(self.store))
+        self.count = 0
+        self.store = np.empty((len(chosen) + len(chosen) // 4, self.width), dtype=grid.dtype)
+        self.add(chosen)
 
-    def add(self, A: Dense, chosen: np.ndarray) -> np.ndarray:
+    def pieces(self) -> Iterator[tuple[Any, slice, slice]]:
+        """Every tile with the lines and the positions that it has a part of, in order."""
+        for tile, rows, columns in self.grid.parts():
+            yield (tile, columns, rows) if self.by_columns else (tile, rows, columns)
+
+    def add(self, chosen: np.ndarray) -> np.ndarray:
         """Copy more lines of dense data; returns where they are."""
-        values = A.values if A.row_major else A.values.T
         first, self.count = self.count, self.count + len(chosen)
         if self.count > len(self.store):
-            larger = np.empty((self.count + self.count // 2, len(values)), dtype=values.dtype)
+            larger = np.empty((self.count + self.count // 2, self.width), dtype=self.store.dtype)
             larger[:first] = self.store[:first]
             self.store = larger
-            self.lines = Dense(_read_only(larger))
-        gather(values, chosen, self.store[first : self.count])
-        return np.arange(first, self.count)
+        self.lines = Dense(_read_only(self.store))
+        places = np.arange(first, self.count)
+        for tile, lines, positions in self.pieces():
+            inside = (chosen >= lines.start) & (chosen < lines.stop)
+            values = tile.values if self.by_columns else tile.values.T
+            names = chosen[inside] - lines.start
+            gather(values, names, places[inside], self.store[:, positions])
+        return places
+
+    def _sparse(self, chosen: np.ndarray) -> Any:
+        grid, count = self.grid, len(chosen)
+        position = np.full(grid.d if self.by_columns else grid.n, -1, dtype=np.int32)
+        position[chosen] = np.arange(count)
+        across = grid.row_major == self.by_columns
+        counts, copies = (count_across, copy_across) if across else (count_along, copy_along)
+        starts = np.zeros(count + 1, dtype=np.int64)
+        pieces = list(self.pieces()) if count else []
+        for tile, lines, _ in pieces:
+            counts(tile, position[lines], starts)
+        np.cumsum(starts, out=starts)
+        one = grid.tiles[0][0]
+        narrow = np.uint16 if self.width <= 2**16 else one.indices.dtype
+        indices, data = np.empty(starts[-1], dtype=narrow), np.empty(starts[-1], dtype=grid.dtype)
+        filled = starts[:-1].copy()
+        for tile, lines, positions in pieces:
+            copies(tile, position[lines], positions.start, filled, indices, data)
+        kind, shape = (CSC, (self.width, count)) if self.by_columns else (CSR, (count, self.width))
+        return kind(data, indices, starts.view(np.uint64), shape)
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
@@ -98,60 +147,48 @@ def _read_only(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def _sparse_lines(A: Any, chosen: np.ndarray) -> Any:
-    lines: int = A.line_count()
-    count = len(chosen)
-    position = np.full(A.columns() if A.row_major else A.rows(), -1, dtype=np.int32)
-    position[chosen] = np.arange(count)
-    starts = np.zeros(count + 1, dtype=np.int64)
-    count_lines(A, position, starts)
-    np.cumsum(starts, out=starts)
-    narrow = np.uint16 if lines <= 2**16 else A.indices.dtype
-    indices = np.empty(starts[-1], dtype=narrow)
-    data = np.empty(starts[-1], dtype=A.data.dtype)
-    copy_lines(A, position, starts[:-1].copy(), indices, data)
-    shape = (lines, count) if A.row_major else (count, lines)
-    kind = CSC if A.row_major else CSR
-    return kind(data, indices, starts.view(np.uint64), shape)
-
-
 class LineStore:
-    """The rows, or the columns, of a grid in memory: a matrix whose lines they are, and which.
+    """The rows, or the columns, of a grid: a matrix whose lines they are, and which.
 
     Parameters
     ----------
     grid : Grid
     by_columns : bool
         Whether the lines wanted are columns.
+
+    Attributes
+    ----------
+    copied : bool
+        Whether lines are copied: those of one tile that lie along it are read where they are.
     """
 
     def __init__(self, grid: Grid, by_columns: bool) -> None:
-        A = grid.matrix
-        self.grid, self.data = grid, A
-        self.across = bool(A.row_major) == by_columns
-        self.dense = isinstance(A, Dense)
-        if self.dense and by_columns and not self.across:
-            self.data = A.transposed()  # its rows are the columns
+        self.grid, self.by_columns, self.dense = grid, by_columns, grid.dense
+        self.across = grid.row_major == by_columns
+        self.copied = self.across or grid.shape != (1, 1)
         self.width = grid.n if by_columns else grid.d
-        count = grid.d if by_columns else grid.n
-        self.position = np.full(count, -1, dtype=np.int32)
-        self.copies: Any = None
+        self.position = np.full(grid.d if by_columns else grid.n, -1, dtype=np.int32)
+        self.copies: CopiedLines | None = None
+        if not self.copied:
+            A = grid.matrix
+            self.data = A.transposed() if self.dense and by_columns else A  # lines are its rows
 
     def of(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
         """A matrix B, and which of its lines are those chosen."""
-        if not self.across or len(chosen) == 0:
+        if not self.copied:
             return self.data, chosen
+        ledger = self.grid.ledger
         fresh = chosen[self.position[chosen] < 0]
-        if len(fresh) and self.dense and len(fresh) < len(chosen):
-            self.grid.ledger.entries += len(fresh) * self.width
-            self.position[fresh] = self.copies.add(self.data, fresh)
-        elif len(fresh):
-            # Sparse data is gone through twice: to count the entries of each line, and to copy.
-            self.grid.ledger.entries += (
-                len(chosen) * self.width if self.dense else 2 * self.data.stored
-            )
+        if self.dense and self.copies is not None and 0 < len(fresh) < len(chosen):
+            ledger.entries += len(fresh) * self.width
+            self.position[fresh] = self.copies.add(fresh)
+        elif len(fresh) or self.copies is None:
             self.copies = None  # never two copies at a time
-            self.copies = CopiedLines(self.data, chosen)
+            self.copies = CopiedLines(self.grid, self.by_columns, chosen)
+            if self.dense:
+                ledger.entries += len(chosen) * self.width
+            elif len(chosen):  # gone through twice: to count the entries of each line, and to copy
+                ledger.entries += 2 * (self.grid if self.across else self.copies.lines).stored
             self.position[:] = -1
             self.position[chosen] = np.arange(len(chosen))
         return self.copies.lines, self.position[chosen]

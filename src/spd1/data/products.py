@@ -193,3 +193,12 @@ def add_outer_products(A, weights, out):
             for m in range(k + 1):
                 other, value = A.at(i, m)
                 out[j, other] += scaled * value
+
+
+@kernel
+def spread_lines(B, lines, out):
+    """Write sparse lines into a dense array of zeros."""
+    for w in range(len(lines)):
+        for k in range(B.line_length(lines[w])):
+            j, a = B.at(lines[w], k)
+            out[w, j] = a

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
-from .libsvm import CHUNK, iter_libsvm, read_libsvm, write_libsvm
+from .libsvm import CHUNK_BYTES, iter_libsvm, read_libsvm, write_libsvm
 from .tables import read_csv, read_parquet, split_target, write_csv, write_parquet
 
 __all__ = ["libsvm_to_npz", "read_data", "write_data"]
@@ -117,7 +117,7 @@ def libsvm_to_npz(
     path: str | Path,
     n_features: int | None = None,
     zero_based: bool = False,
-    chunk_bytes: int = CHUNK,
+    chunk_bytes: int = CHUNK_BYTES,
 ) -> tuple[int, int, int]:
     r"""Convert LIBSVM text of any size to NPZ, some rows in memory at a time.
 
@@ -175,5 +175,5 @@ def libsvm_to_npz(
 
 def _pieces(stream: IO[bytes], dtype: Any) -> Iterator[np.ndarray]:
     stream.seek(0)
-    while piece := stream.read(CHUNK):
+    while piece := stream.read(CHUNK_BYTES):
         yield np.frombuffer(piece, dtype)

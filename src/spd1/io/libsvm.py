@@ -14,7 +14,7 @@ from ..files import Data, open_bytes, reading, replacing
 
 __all__ = ["has_index_zero", "iter_libsvm", "read_libsvm", "write_libsvm"]
 
-CHUNK = 16 * 2**20  # bytes of text at a time
+CHUNK_BYTES = 16 * 2**20  # bytes of text at a time
 TENS = 10.0 ** np.arange(23)  # exact in float64
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -56,7 +56,7 @@ def read_libsvm(
     ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1.0, -1.0])
     """
     _check(n_features, zero_based)
-    blocks = list(_blocks(path, CHUNK))
+    blocks = list(_blocks(path, CHUNK_BYTES))
     if not blocks:
         raise DataError(f"{path} has no rows")
     if zero_based == "auto":
@@ -76,7 +76,7 @@ def iter_libsvm(
     path: str | Path,
     n_features: int | None = None,
     zero_based: bool = False,
-    chunk_bytes: int = CHUNK,
+    chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[Data]:
     r"""Read a LIBSVM file that is larger than memory, some rows at a time.
 
@@ -130,7 +130,7 @@ def write_libsvm(path: str | Path, A: Any, b: Any, zero_based: bool = False) -> 
 
 def has_index_zero(path: str | Path) -> bool:
     """Whether index 0 occurs in a file: a pass over the text, some rows in memory at a time."""
-    return any(len(b.indices) and b.indices.min() == 0 for b in _blocks(path, CHUNK))
+    return any(len(b.indices) and b.indices.min() == 0 for b in _blocks(path, CHUNK_BYTES))
 
 
 def _check(n_features: Any, zero_based: Any) -> None:

@@ -30,10 +30,9 @@ from ..problem import Problem
 from ..result import Progress, Result, Trace
 from ..solvers.base import Method
 from .progress import ProgressLine
+from .tuning import HARMLESS
 
 __all__ = ["Run"]
-
-HARMLESS = 0.01  # rounding that may have moved the gap by less than this part of it needs no proof
 
 Callback = Callable[[Progress], Any]
 Iterates = list[tuple[np.ndarray, np.ndarray | None]]

@@ -9,7 +9,7 @@ from ..kernel.elementary import exp, log, log1p
 from ..kernel.jit import compiled
 from .base import Loss
 
-TINY = 2.3e-308  # below, s log s is zero
+VANISHING = 2.3e-308  # below, s log s is zero
 EDGE = 1e-12  # s closer to 0 or 1 tells too little of its logarithm
 NEARBY = 0.25  # a step as long as this is right to within a thousandth of it
 
@@ -45,7 +45,7 @@ class Logistic(NamedTuple):
         s = -b * y
         inside = (s >= 0.0) & (s <= 1.0)  # not "and", which is a branch
         below = s if s < 1.0 else 0.0
-        value = s * log(s if s > TINY else 1.0) + (1.0 - s) * log1p(-max(below, 0.0))
+        value = s * log(s if s > VANISHING else 1.0) + (1.0 - s) * log1p(-max(below, 0.0))
         return value if inside else math.inf
 
     def domain(self, b):

@@ -15,7 +15,7 @@ from . import grids
 from .pool import Pool
 from .problems import Panel
 from .runs import COLUMNS, Curve
-from .settings import METHODS, Settings
+from .settings import NAMES, Settings
 
 __all__ = ["MethodCurves", "PanelCurves", "file_name", "panel_curves", "tune", "write_csv"]
 
@@ -68,15 +68,15 @@ def panel_curves(pool: Pool, panel: Panel, settings: Settings) -> PanelCurves:
         f"{title}: P*", [{"kind": "optimum", **shared}, {"kind": "units", **shared}]
     )
     tried = tune(pool, panel, settings, unit)
-    best = {method: grids.best_point(tried[method]) for method in METHODS}
+    best = {method: grids.best_point(tried[method]) for method in NAMES}
     finals = [
         run_of(panel, method, grids.steps_at(method, best[method], unit), seed, panel.horizon)
-        for method in METHODS
+        for method in NAMES
         for seed in settings.seeds
     ]
     shown = pool.run(f"{title}: seeds", finals)
     methods = {}
-    for method in METHODS:
+    for method in NAMES:
         curves = [
             Curve.from_lists(result)
             for task, result in zip(finals, shown, strict=True)
@@ -107,7 +107,7 @@ def tune(
     pool: Pool, panel: Panel, settings: Settings, unit: dict[str, float]
 ) -> dict[str, dict[grids.Point, float]]:
     """Method -> points tried, by the rule of ``grids``, with the objective each led to."""
-    tried: dict[str, dict[grids.Point, float]] = {method: {} for method in METHODS}
+    tried: dict[str, dict[grids.Point, float]] = {method: {} for method in NAMES}
 
     def run(label: str, points: list[tuple[str, grids.Point]]) -> None:
         tasks = [
@@ -119,8 +119,8 @@ def tune(
         for (method, point), result in zip(points, results, strict=True):
             tried[method][point] = _final(result, panel.tuning)
 
-    run("coarse tuning", [(method, point) for method in METHODS for point in grids.COARSE[method]])
-    searches = {method: grids.fine(method, tried[method]) for method in METHODS}
+    run("coarse tuning", [(method, point) for method in NAMES for point in grids.COARSE[method]])
+    searches = {method: grids.fine(method, tried[method]) for method in NAMES}
     points = {method: next(search) for method, search in searches.items()}
     for count in range(len(tried["svrg"]), settings.tries):
         run(f"fine tuning, try {count + 1}", list(points.items()))

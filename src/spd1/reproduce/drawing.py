@@ -12,19 +12,19 @@ import numpy as np
 
 from ..files import replacing
 from .curves import PanelCurves
-from .settings import METHODS
+from .settings import NAMES
 
-__all__ = ["AXES", "LOOKS", "draw_panels", "new_figure", "save", "styled", "wrapped"]
+__all__ = ["ACROSS", "DASHES", "draw_panels", "new_figure", "save", "styled", "wrapped"]
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
-AXES = {
+ACROSS = {
     "paper_passes": "passes (the paper's count)",
     "passes": "entries read / entries stored",
     "seconds": "seconds of processor time",
 }
 # Okabe-Ito colours; variance-reduced methods solid, the others dashed; distinct in grey by marker.
-LOOKS = {
+DASHES = {
     "psgd": ("#E69F00", "s", "--"),
     "spd1": ("#56B4E9", "o", "--"),
     "svrg": ("#009E73", "^", "-"),
@@ -35,7 +35,7 @@ LOOKS = {
     "spd1-vr tiles": ("#0072B2", "v", ":"),
     "spd1 tiles": ("#56B4E9", "v", ":"),
 }
-STYLE: Any = {
+RC: Any = {
     "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "lines.linewidth": 1.3, "lines.markersize": 3.5,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
@@ -51,7 +51,7 @@ def new_figure(rows: int, columns: int) -> tuple[Any, Any]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(RC):
         figure, axes = pyplot.subplots(
             rows, columns, figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.35),
             layout="constrained", squeeze=False,
@@ -66,7 +66,7 @@ def styled(draw: Draw) -> Draw:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         from matplotlib import pyplot
 
-        with pyplot.rc_context(STYLE):
+        with pyplot.rc_context(RC):
             return draw(*args, **kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -81,10 +81,10 @@ def wrapped(title: str) -> str:
 def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = True) -> None:
     """One row of panels: P(x) - P* of every method, median and band over the seeds."""
     for ax, panel in zip(axes, panels, strict=True):
-        for method in METHODS:
+        for method in NAMES:
             draw_band(ax, panel, method, axis)
         ax.set_yscale("log")
-        ax.set_xlabel(AXES[axis])
+        ax.set_xlabel(ACROSS[axis])
         if axis == "seconds":
             ax.set_xscale("log")
         else:
@@ -97,13 +97,13 @@ def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = 
 
 def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str) -> None:
     """Median with markers, and between the lowest and highest seed a band."""
-    color, marker, line = LOOKS[method]
+    color, marker, line = DASHES[method]
     across, band = panel.band(method, axis)
     shown = np.all(np.isfinite(band), axis=0) & ((across > 0) | (axis != "seconds"))
     across, band = across[shown], band[:, shown]
     ax.fill_between(across, band[0], band[2], color=color, alpha=0.2, linewidth=0)
     ax.plot(
-        across, band[1], color=color, linestyle=line, marker=marker, label=METHODS[method],
+        across, band[1], color=color, linestyle=line, marker=marker, label=NAMES[method],
         markevery=max(1, len(across) // 6),
     )  # fmt: skip
 
@@ -111,7 +111,7 @@ def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str) -> None:
 def _limits(ax: Any, panel: PanelCurves) -> None:
     """Leave out what diverged above the start, and the space below the accuracy of P*."""
     top = 3.0 * (panel.start - panel.optimum)
-    low = min(float(np.min(panel.band(m)[1][1])) for m in METHODS)
+    low = min(float(np.min(panel.band(m)[1][1])) for m in NAMES)
     ax.set_ylim(max(0.5 * low, panel.floor * 0.5), top)
 
 

@@ -14,14 +14,15 @@ from ..errors import DataError, ParameterError
 from ..files import replacing
 from ..io.arrays import write_npz
 from . import figure1, figure2, figure3, figure4, figure5, table1, table2
-from .curves import PanelCurves, file_name, panel_curves, write_csv
+from .curves import file_name, panel_curves, write_csv
+from .outcome import Outcome
 from .page import write_report
 from .pool import Pool, Report
 from .problems import Panel, Source, choose_sources, make_problem, panels_of
 from .report import markdown_table
 from .settings import FULL, QUICK, Settings
 from .store import Store, WallClock
-from .verdicts import CLAIMS, Verdict, judge, judge_times
+from .verdicts import CLAIMS, judge, judge_times
 
 __all__ = ["TARGETS", "Outcome", "reproduce"]
 
@@ -29,24 +30,6 @@ TARGETS = ("figure1", "figure2", "figure3", "figure4", "figure5", "table1", "tab
 CURVES: dict[str, Any] = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
 REAL = tuple(key for key in figure2.PANELS if key != "rcv1-uniform")
 LAST = ("all others", "gisette", "rcv1-uniform")  # they take longest
-
-
-class Outcome:
-    """What has been produced so far."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.curves: dict[str, list[PanelCurves]] = {}
-        self.runs4: dict[str, dict[str, Any]] = {}
-        self.panels4: list[PanelCurves] = []
-        self.rates: list[figure5.Rate] = []
-        self.table1: list[dict[str, Any]] = []
-        self.table2: list[dict[str, Any]] = []
-        self.verdicts: list[Verdict] = []
-        self.missing: list[str] = []
-        self.seconds = 0.0  # by the clock on the wall, calls that this one goes on from included
-        self.processor = 0.0  # processor time of all tasks
-        self.jobs = 1
 
 
 def reproduce(

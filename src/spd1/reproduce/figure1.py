@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .curves import PanelCurves
-from .drawing import AXES, draw_panels, new_figure, save
+from .drawing import ACROSS, draw_panels, new_figure, save
 
 __all__ = ["CAPTION", "LOSS", "PANELS", "draw", "draw_curves"]
 
@@ -27,7 +27,7 @@ def draw_curves(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path
     figure, axes = new_figure(1, len(panels))
     draw_panels(axes[0], panels, "paper_passes")
     paths = save(figure, folder, name, legend_from=axes[0, 0])
-    others = [axis for axis in AXES if axis != "paper_passes"]
+    others = [axis for axis in ACROSS if axis != "paper_passes"]
     figure, axes = new_figure(len(others), len(panels))
     for place, axis in enumerate(others):
         draw_panels(axes[place], panels, axis, titles=place == 0)

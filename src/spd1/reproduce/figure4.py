@@ -16,8 +16,8 @@ from ..files import replacing
 from ..problem import Problem
 from ..solve import solve
 from .curves import PanelCurves
-from .drawing import LOOKS, new_figure, save, styled, wrapped
-from .settings import METHODS
+from .drawing import DASHES, new_figure, save, styled, wrapped
+from .settings import NAMES
 
 __all__ = ["CAPTION", "CONTENDERS", "draw", "measure", "write_csv"]
 
@@ -69,13 +69,13 @@ def _draw_panel(ax: Any, panel: PanelCurves, runs: dict[str, Any]) -> None:
         _line(ax, name, np.maximum(seconds, SMALL), left, name)
     for method in REFERENCES:
         across, band = panel.band(method, "seconds")
-        _line(ax, method, np.maximum(across, SMALL), band[1], METHODS[method])
+        _line(ax, method, np.maximum(across, SMALL), band[1], NAMES[method])
     ax.set(xscale="log", yscale="log", xlabel="seconds", title=wrapped(panel.panel.title))
     ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * (panel.start - panel.optimum))
 
 
 def _line(ax: Any, look: str, across: np.ndarray, heights: np.ndarray, label: str) -> None:
-    color, marker, line = LOOKS[look]
+    color, marker, line = DASHES[look]
     ax.plot(across, heights, color=color, marker=marker, linestyle=line, label=label,
             markevery=max(1, len(across) // 6))  # fmt: skip
 

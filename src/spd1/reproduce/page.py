@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..files import replacing
 from . import figure1, figure2, figure3, figure4, figure5, grids, table1, table2, verdicts
 from .curves import PanelCurves
+from .outcome import Outcome
 from .report import Page, machine
-from .settings import METHODS
-
-if TYPE_CHECKING:
-    from .everything import Outcome
+from .settings import NAMES
 
 __all__ = ["write_report"]
 
@@ -92,7 +90,7 @@ def _steps_row(curves: PanelCurves) -> dict[str, str]:
     }
     for method, mine in curves.methods.items():
         text = ", ".join(f"{name} {value:.2g}" for name, value in mine.steps.items())
-        row[METHODS[method]] = text + (" (edge of the grid)" if mine.at_edge else "")
+        row[NAMES[method]] = text + (" (edge of the grid)" if mine.at_edge else "")
     return row
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Page", "machine", "markdown_table", "shown"]
 
-STYLE = """
+CSS = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 0 auto;
        max-width: 62rem; padding: 2rem 1.2rem 4rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.4rem; }
@@ -101,7 +101,7 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{STYLE}</style></head>"
+            f"<title>{escape(self.title)}</title><style>{CSS}</style></head>"
             f"<body><h1>{escape(self.title)}</h1>\n" + "\n".join(self.parts) + "\n</body></html>\n"
         )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FULL", "METHODS", "QUICK", "Settings"]
+__all__ = ["FULL", "NAMES", "QUICK", "Settings"]
 
 #: Method -> label in figures, in the paper's order.
-METHODS = {
+NAMES = {
     "psgd": "PSGD",
     "spd1": "SPD1",
     "svrg": "SVRG",

@@ -36,7 +36,7 @@ CAPTION = (
     "Table 2. Seconds for one pass of the data (logistic loss; uniform sampling, as published, for "
     "the one-entry methods), with the paper's in brackets, and ours on tiles."
 )
-ENOUGH = 0.6  # seconds of timing a method
+TIMING = 0.6  # seconds of timing a method
 REPEATS = 3
 
 
@@ -51,9 +51,9 @@ def seconds_a_pass(problem: Problem, label: str) -> float:
     _time_epoch(worker, 0.0)  # compile, touch the data
     best, spent = math.inf, 0.0
     for _ in range(REPEATS):
-        cost, used = _time_epoch(worker, ENOUGH / REPEATS)
+        cost, used = _time_epoch(worker, TIMING / REPEATS)
         best, spent = min(best, cost), spent + used
-        if spent > 20 * ENOUGH:  # one chunk of it takes seconds
+        if spent > 20 * TIMING:  # one chunk of it takes seconds
             break
     return best
 

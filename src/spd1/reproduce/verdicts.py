@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .curves import PanelCurves
-from .settings import METHODS
+from .settings import NAMES
 
 __all__ = ["CLAIMS", "Claim", "Verdict", "judge", "judge_times", "lead", "median_at"]
 
-AHEAD, WELL_AHEAD, CLOSE = 0.1, 0.3, math.log10(2.0)
+LEADS, WELL_AHEAD, CLOSE = 0.1, 0.3, math.log10(2.0)
 POINTS = 41  # where the second half of two curves is compared
 
 
@@ -119,11 +119,11 @@ def judge(claim: Claim, panel: PanelCurves) -> Verdict:
             end = np.array([float(panel.panel.horizon)])
             distance = math.log10(float(median_at(panel, b, end)[0] / median_at(panel, a, end)[0]))
             true = abs(distance) <= CLOSE
-            shown = f"{METHODS[a]} ends at {_factor(-distance)} times {METHODS[b]}"
+            shown = f"{NAMES[a]} ends at {_factor(-distance)} times {NAMES[b]}"
         else:
             distance = lead(panel, a, b)
-            true = distance > (AHEAD if kind == "ahead" else WELL_AHEAD)
-            shown = f"{METHODS[a]} {kind} of {METHODS[b]}: factor {_factor(distance)}"
+            true = distance > (LEADS if kind == "ahead" else WELL_AHEAD)
+            shown = f"{NAMES[a]} {kind} of {NAMES[b]}: factor {_factor(distance)}"
         holds.append(true)
         evidence.append(("yes: " if true else "no: ") + shown)
     verdict = "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
@@ -146,10 +146,10 @@ def _remarks(panel: PanelCurves, verdict: str) -> list[str]:
     if panel.panel.sampling == "nonzeros":
         remarks.append("SPD1 and SPD1-VR draw stored entries, T = their number")
     if verdict != "reproduced":
-        edge = [METHODS[m] for m, mine in panel.methods.items() if mine.at_edge]
+        edge = [NAMES[m] for m, mine in panel.methods.items() if mine.at_edge]
         if edge:
             remarks.append(f"best step at the edge of the grid: {', '.join(edge)}")
-        shown = ", ".join(f"{METHODS[m]} {_steps(mine.steps)}" for m, mine in panel.methods.items())
+        shown = ", ".join(f"{NAMES[m]} {_steps(mine.steps)}" for m, mine in panel.methods.items())
         remarks.append(f"steps: {shown}")
     return remarks
 

@@ -38,6 +38,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     face = best_face(p)
     if face == "":
         return "rows", "neither the loss nor its conjugate fits Newton's method"
+    if p.grid.shape != (1, 1):
+        return "newton", "the data is cut into tiles"
     if face == "proximal":
         return "newton", "on the dual with a fading proximal term: nothing is smooth"
     sparse = p.stored < p.n * p.d

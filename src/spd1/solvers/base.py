@@ -24,18 +24,18 @@ ROUNDINGS = 4  # of one update of a sum, at worst 3.5 (tests/solvers/test_drift.
 
 
 class Saved(NamedTuple):
-    """Where a method stands: its arrays, and how many steps it has drawn."""
+    """Where a method stands: its arrays, and by name what else the next epoch depends on."""
 
-    t: int
     state: Any
-    steps: dict[str, float]
+    beside: dict[str, Any]
 
 
 class Method(ABC):
     """One algorithm: its state, its steps and its kernel.
 
     The outer loop in ``loop/run.py`` owns the clock, the certificate, stopping and restarts; a
-    method only knows how to run one epoch from where it stands.
+    method only knows how to run one epoch from where it stands. Where it stands is a value: see
+    ``save``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Method(ABC):
     Attributes
     ----------
     state : NamedTuple of arrays
-        All that the next epoch depends on, beside ``t`` and ``steps``.
+        All that the next epoch depends on, beside what ``remembers`` names.
     steps : dict
         Step sizes in force; the keys are ``step_names``.
     """
@@ -63,6 +63,10 @@ class Method(ABC):
     most_passes: ClassVar[float] = 2000  # if the user sets no limit, and ...
     most_looks: ClassVar[float] = math.inf  # ... looks at the certificate
     needs_smooth_loss: ClassVar[bool] = False
+    takes_cuts: ClassVar[bool] = False  # whether the data may be cut into several tiles
+    remembers: ClassVar[tuple[str, ...]] = (
+        "t", "steps", "tied", "passes_ahead", "updates", "largest",
+    )  # fmt: skip
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate
@@ -87,6 +91,12 @@ class Method(ABC):
     @classmethod
     def refuse(cls, problem: Problem) -> None:
         """Refuse a problem by name before any work starts."""
+        if problem.grid.shape != (1, 1) and not cls.takes_cuts:
+            rows, columns = problem.grid.shape
+            raise IncompatibleError(
+                f"{cls.name} takes data in one piece, and this is cut into {rows} x {columns} "
+                "tiles: use method 'newton'"
+            )
         if cls.needs_smooth_loss and not problem.gamma > 0:
             raise IncompatibleError(
                 f"{cls.name} needs a smooth loss and {type(problem.loss).__name__} is not: use "
@@ -157,12 +167,19 @@ class Method(ABC):
         """Forget the averages kept so far, if any."""
 
     def save(self) -> Saved:
-        """A copy of where the method stands."""
-        return Saved(self.t, copied(self.state), dict(self.steps))
+        """A copy of where the method stands: arrays and numbers, to be kept or sent."""
+        return Saved(
+            copied(self.state), {name: copied(getattr(self, name)) for name in self.remembers}
+        )
 
     def restore(self, saved: Saved) -> None:
-        """Stand where a copy was made: the next epoch is the one that followed then."""
-        self.t, self.state, self.steps = saved.t, copied(saved.state), dict(saved.steps)
+        """Stand where a copy was made, by this method or by another of its kind and problem.
+
+        The next epoch is the one that followed then.
+        """
+        for name, value in saved.beside.items():
+            setattr(self, name, copied(value))
+        self.state = copied(saved.state)
 
     def chunks(self, count: int, chunk: int = CHUNK) -> Iterator[tuple[int, int]]:
         """Split ``count`` inner steps into (first, how many); ``self.t`` follows the caller."""
@@ -188,18 +205,18 @@ class TileMethod(Method):
     def epoch(self) -> Iterator[None]:
         """Run the rounds, looking up after each."""
         grid = self.grid
-        if grid.shape != (1, 1):
-            raise IncompatibleError(f"{self.name} has no rounds for {grid.shape} tiles yet")
         for tasks in self.rounds(grid):
             self.ledger.entries += self.engine.run(grid, tasks)
             yield
 
 
-def copied(state: Any) -> Any:
-    """A NamedTuple of arrays and numbers with arrays of its own."""
-    if state is None:
-        return None
-    return type(state)(*(v.copy(order="K") if isinstance(v, np.ndarray) else v for v in state))
+def copied(value: Any) -> Any:
+    """The same with arrays of its own: an array, a NamedTuple or a dict of them, a number."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if isinstance(value, tuple):
+        return type(value)(*(copied(part) for part in value))
+    return dict(value) if isinstance(value, dict) else value
 
 
 def size_of(vector: np.ndarray) -> float:

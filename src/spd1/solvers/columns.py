@@ -26,7 +26,7 @@ from ..errors import IncompatibleError, ParameterError
 from ..kernel.jit import kernel
 from ..kernel.rng import shuffle_blocks
 from ..problem import Problem
-from .base import Method, typical_labels
+from .base import Method, Saved, typical_labels
 from .tuning import BLOCK, ENTRIES_A_CHUNK
 
 
@@ -117,6 +117,10 @@ class ColumnTiles(Method):
         m = p.margins(x)
         y = dual_from_margins(p, m) if self.tied else y.copy()
         self.state = ColumnTileState(x, y, m)
+        self._pair = None
+
+    def restore(self, saved: Saved) -> None:
+        super().restore(saved)
         self._pair = None
 
     def epoch(self) -> Iterator[None]:

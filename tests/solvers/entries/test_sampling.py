@@ -30,7 +30,7 @@ def values(rng):
 
 def sampler_of(values, sampling, kind=sp.csr_array, weights=None):
     problem = Problem(kind(values), np.ones(len(values)), "squared", L2(1.0), weights)
-    return make_sampler(problem, sampling)
+    return make_sampler(problem.grid, sampling)
 
 
 @helper
@@ -153,8 +153,8 @@ def test_guide_finds_the_row_of_every_stored_entry(fill, empty, rng):
 
 
 def test_which_sampler_is_chosen(values):
-    dense = Problem(values, np.ones(N), "squared")
-    sparse = Problem(sp.csc_array(values), np.ones(N), "squared")
+    dense = Problem(values, np.ones(N), "squared").grid
+    sparse = Problem(sp.csc_array(values), np.ones(N), "squared").grid
     assert choose_sampling(dense, "auto") == "uniform"
     assert choose_sampling(sparse, "auto") == "nonzeros"
     assert choose_sampling(sparse, "uniform") == "uniform"

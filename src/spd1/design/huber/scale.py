@@ -9,7 +9,7 @@ of any slice, scaled into the dual's ball, proves a bound for the whole.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from ...losses import Huber
 from ...regularizers import ElasticNet
 from ...result import Progress, Result, Trace
 from ...solvers.newton.newton import Newton
+from ..intercept import Design
 from .joint import JointNewton
 from .objective import best_scale, joint_bound, joint_value
-from .tuning import EXACT, FAINTEST_SLICE, FORGET, IDLE_SLICES, LOOKS, MOST_SLICES, TIGHTEST
-
-if TYPE_CHECKING:
-    from ..intercept import Design
+from .tuning import EXACT, FAINTEST_SLICE, FORGET, IDLE_SLICES, MOST_SLICES, SLICE_LOOKS, TIGHTEST
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
@@ -93,7 +91,7 @@ class HuberScale:
     def look(self, sigma: float, tol: float) -> tuple[Slice, str]:
         loss, reg = Huber(self.epsilon * sigma), ElasticNet(l2=self.a * sigma)
         start = {} if self.x is None else {"x0": self.x}
-        patience = Patience(LOOKS)
+        patience = Patience(SLICE_LOOKS)
         options = {**self.options, **start, "tol": max(tol, TIGHTEST), "callback": patience}
         options["max_passes"] = max(self.max_passes - self.passes, 1e-3)
         result = self.design.solve(self.b, loss, reg, self.weight, **options)

@@ -26,5 +26,5 @@ TIGHTEST = 1e-13  # relative gap of a slice: nothing below is above rounding
 MOST_SLICES = 60
 FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled the bracket
 IDLE_SLICES = 12  # and so many end the search
-LOOKS = 50  # at a slice, before the search goes on with what it has
+SLICE_LOOKS = 50  # at a slice, before the search goes on with what it has
 FAINTEST_SLICE = 1e-12  # of the first scale

@@ -17,7 +17,7 @@ class EntryMethod(TileMethod):
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
-        self.sampler = make_sampler(p, sampling)
+        self.sampler = make_sampler(self.grid, sampling)
         self.uniform = isinstance(self.sampler, Uniform)
         self.a_pass = p.n * p.d if self.uniform else p.stored  # steps that make up a pass
 

@@ -7,16 +7,14 @@ coordinate the same total step per pass (docs/method.md).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...data.grid import Grid
 from ...errors import DataError, ParameterError
 from ...kernel.jit import compiled
 from ...kernel.rng import index
-
-if TYPE_CHECKING:
-    from ...problem import Problem
 
 __all__ = ["SAMPLINGS", "Nonzeros", "Uniform", "choose_sampling", "make_sampler"]
 
@@ -110,33 +108,35 @@ class Nonzeros(NamedTuple):
         return self.row_shares[i]
 
 
-def choose_sampling(problem: Problem, sampling: str) -> str:
+def choose_sampling(grid: Grid, sampling: str) -> str:
     """Resolve "auto": uniform for dense data, non-zeros for sparse data."""
     if sampling not in SAMPLINGS:
         raise ParameterError(f"unknown sampling {sampling!r}: choose from {', '.join(SAMPLINGS)}")
     if sampling == "auto":
-        return "uniform" if problem.grid.dense else "nonzeros"
+        return "uniform" if grid.dense else "nonzeros"
     return sampling
 
 
-def make_sampler(problem: Problem, sampling: str) -> Uniform | Nonzeros:
-    """Build the compiled sampler. In dense data every entry is stored: both kinds are uniform."""
-    grid = problem.grid
-    if choose_sampling(problem, sampling) == "uniform" or grid.dense:
-        return Uniform(grid.matrix, problem.n, problem.d, 1.0 / problem.d)
+def make_sampler(grid: Grid, sampling: str) -> Uniform | Nonzeros:
+    """Build the compiled sampler of one tile: ``Grid.whole(tile)``, or all the data.
+
+    In dense data every entry is stored: both kinds are uniform.
+    """
+    if choose_sampling(grid, sampling) == "uniform" or grid.dense:
+        return Uniform(grid.matrix, grid.n, grid.d, 1.0 / grid.d)
     rows = grid.by_rows.matrix
     if rows.stored == 0:
         raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
     r, k = grid.row_counts, grid.column_counts
-    shift = max(0, (rows.stored // problem.n).bit_length() - 1)
+    shift = max(0, (rows.stored // grid.n).bit_length() - 1)
     starts = np.arange(0, rows.stored, 1 << shift)
     guide = np.searchsorted(rows.indptr.astype(np.int64), starts, side="right") - 1
     return Nonzeros(
         rows,
         grid.by_columns.matrix,
-        guide.astype(np.uint32 if problem.n < 2**32 else np.uint64),
+        guide.astype(np.uint32 if grid.n < 2**32 else np.uint64),
         shift,
         rows.stored,
         1.0 / np.maximum(r, 1),
-        problem.n / np.maximum(k, 1),
+        grid.n / np.maximum(k, 1),
     )

@@ -81,6 +81,7 @@ class SPD1(EntryMethod):
     name = "spd1"
     rule = FadingSteps
     fades = True
+    remembers = (*EntryMethod.remembers, "kind", "head_start", "origin", "window")
     kind = CONSTANT
     head_start = 0  # automatic steps start as if a pass had been made: less wild
 

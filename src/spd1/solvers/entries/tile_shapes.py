@@ -59,7 +59,7 @@ def auto_tile(problem: Problem, name: str) -> tuple[int, int]:
     rows, room = MOST_ROWS, L2_BYTES // 2
     if not problem.grid.row_major:
         rows, room = MOST_ROWS_OF_COLUMNS, 4 * L2_BYTES  # misses the cache anyway
-    size = problem.grid.itemsize
+    size = problem.grid.dtype.itemsize
     while rows > 1 and (rows * problem.d * size > room or problem.n < FEWEST_BLOCKS * rows):
         rows //= 2
     if name == "spd1":

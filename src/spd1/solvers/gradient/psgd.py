@@ -17,6 +17,7 @@ class PSGD(RowMethod):
 
     name = "psgd"
     fades = True
+    remembers = (*RowMethod.remembers, "total", "epochs")
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         super().begin(x, y, v)

@@ -14,9 +14,9 @@ from .linalg.working_set import Lines, forces
 from .tuning import (
     ALIKE,
     COPIED,
-    FULL,
     LARGEST_GRAM,
     LARGEST_START,
+    MOSTLY_MOVED,
     NEAR,
     NEARLY_ALL,
     SMALLEST_SET,
@@ -57,7 +57,7 @@ class Choice:
         force = np.empty(len(z))
         nonzero = forces(z, face.gradient, face.full, NEAR, self.slack, force)
         able = np.flatnonzero(force > -math.inf)
-        full = nonzero > FULL * len(self.chosen)  # most of what was chosen has moved
+        full = nonzero > MOSTLY_MOVED * len(self.chosen)  # most of what was chosen has moved
         self.wanted = max(self.wanted, (4 if full else 2) * nonzero)
         if face.ranked:
             return self.joined(self.within_budget(self.ranked(able, force), force))
@@ -80,7 +80,7 @@ class Choice:
     def copies_count(self) -> bool:
         """Whether copies of lines take memory that must be watched: columns of sparse rows."""
         lines = self.face.lines
-        return bool(lines.across and not lines.dense and lines.grid.row_major)
+        return bool(lines.across and lines.by_columns and not lines.dense)
 
     def too_many(self, lines: np.ndarray) -> bool:
         """Whether copies of these lines would take more memory than they may."""

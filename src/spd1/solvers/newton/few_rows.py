@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.jit import kernel
 from ...problem import Problem
-from ..base import Method
+from ..base import Method, Saved
 from .faces.choose import few_rows
 from .faces.parts import loss_part
 from .tuning import FEW_ROWS
@@ -137,6 +138,7 @@ class FewRows(Method):
     name = "few-rows"
     step_names = ()
     rule = NoSteps
+    takes_cuts = True
     steps_an_epoch = 20
 
     @classmethod
@@ -152,10 +154,10 @@ class FewRows(Method):
             raise ParameterError(f"sampling={sampling!r} means nothing to few-rows")
         p = self.problem
         self.part = loss_part(p)
+        self.first: Pair | None = None
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
-        self.K = p.grid.gram_of_rows(p.reg.l2)
         self.state = FewRowsState(-p.c * y)
         u = p.margins(x)
         # Nothing is known of the optimum yet: y = 0 bounds it without a product.
@@ -163,9 +165,18 @@ class FewRows(Method):
         if not math.isfinite(first.dual.value):
             v = -p.adjoint(p.c * y) if v is None else v
             first = pair_of(p, x.copy(), u, y.copy(), v)
-        self.first: Pair | None = first
+        self.first = first
         if np.any(x):  # the best w for this x may not exist: take that of its margins
             self.state = FewRowsState(-p.c * dual_from_margins(p, u))
+
+    def restore(self, saved: Saved) -> None:
+        super().restore(saved)
+        self.first = None
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """A E^-1 A'."""
+        return self.problem.grid.gram_of_rows(self.problem.reg.l2)
 
     def epoch(self) -> Iterator[None]:
         p = self.problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
 from ..base import Method, size_of
 from .choice import Choice
-from .faces.base import Face
+from .faces.base import Face, FaceState
 from .faces.choose import best_face, face_of
 from .faces.parts import follow_slope
 from .linalg.gram import minimise_on_gram
@@ -33,20 +33,10 @@ from .tuning import ENTRY, MODELS, SLOW_EPOCH, SMOOTH_STEPS, SPARSE_ENTRY
 __all__ = ["Newton"]
 
 
-class NewtonState(NamedTuple):
-    """The arrays of a face, see ``faces.base``."""
-
-    z: np.ndarray
-    m: np.ndarray
-    slope: np.ndarray
-    bend: np.ndarray
-    gradient: np.ndarray
-
-
 class Newton(Method):
     """Working sets, coordinate descent and Newton's steps.
 
-    Beside the arrays of its state it remembers working sets and Gram matrices, which make the next
+    Beside its state it remembers working sets, Gram matrices and its pace, which make the next
     epoch faster; a run that goes on from a saved state without them finds its own.
     """
 
@@ -55,6 +45,7 @@ class Newton(Method):
     rule = NoSteps
     most_passes = 1e6  # sweeps over a few lines are many and cost little: looks are what to limit
     most_looks = 500
+    takes_cuts = True
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -92,19 +83,19 @@ class Newton(Method):
             self.models = Models(face, self.pace, self.ledger)
 
     @property
-    def state(self) -> NewtonState:
-        """The arrays of the face."""
-        face = self.face
-        return NewtonState(face.z, face.m, face.slope, face.bend, face.gradient)
+    def state(self) -> FaceState:
+        """Where its face stands."""
+        state: FaceState = self.face.state
+        return state
 
     @state.setter
-    def state(self, value: NewtonState) -> None:
-        face = self.face
-        face.z, face.m, face.slope, face.bend, face.gradient = value
-        if not face.on_gram:
-            face.fill()
-            self.choice.move(face)
-        self.pair = face.pair()
+    def state(self, value: FaceState) -> None:
+        if self.face.on_gram and len(value.m):  # saved after the Gram matrix had to give way
+            self.use(self.face.successor())
+        self.begun, self.stale, self.inside = True, False, False
+        self.face.tol = self.pace.tol = self.tol
+        self.face.resume(value)
+        self.take_up()
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         other = self.face.successor() if self.begun else None
@@ -114,6 +105,11 @@ class Newton(Method):
         self.begun, self.stale, self.inside = True, False, False
         face.tol = self.pace.tol = self.tol
         face.start(x, y, v)
+        self.take_up()
+
+    def take_up(self) -> None:
+        """Look at the point that the face was put at."""
+        face = self.face
         self.pair = face.pair()
         if face.on_gram:
             return

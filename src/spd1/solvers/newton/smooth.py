@@ -25,7 +25,7 @@ from .tuning import (
     HARD_PASSES,
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
-    PAIR,
+    OUTER_PAIR,
     RUN_STEPS,
     SPARSE_ENTRY,
     SPREAD,
@@ -58,7 +58,7 @@ class SmoothDirection:
         if dense:
             factor = FLOP * p.d * p.d * (p.n / self.stride() + p.d)
         else:
-            factor = PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
+            factor = OUTER_PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
         if p.n > LARGEST_SMOOTH_GRAM or not np.all(self.l2 > 0):
             by_rows = math.inf
         if p.d > LARGEST_SMOOTH_GRAM:

@@ -12,7 +12,7 @@ from __future__ import annotations
 FLOP = 2.5e-11  # a multiplication and addition in BLAS and LAPACK
 ENTRY = 2e-10  # a multiplication and addition with an entry of dense lines, read in order
 SPARSE_ENTRY = 1.2e-9  # the same with an entry that is found by its index
-PAIR = 1.5e-9  # a pair of entries of a sparse line, in a sum of outer products
+OUTER_PAIR = 1.5e-9  # a pair of entries of a sparse line, in a sum of outer products
 TURNED = 4e-9  # an entry of sparse lines when they are sorted by position
 SPREAD = 1e-9  # an entry of sparse lines that are written out as dense ones
 DROP_ENTRY = 3e-10  # an entry of a factor, a coordinate that is dropped on the way
@@ -46,7 +46,7 @@ FAINTEST_BEND = 1e-12  # where models hold well
 # The working set
 SMALLEST_SET = 100  # coordinates of the first one, or a quarter of the rows, ...
 LARGEST_START = 400  # ... up to so many
-FULL = 0.6  # share of a working set that has moved: the next one is larger
+MOSTLY_MOVED = 0.6  # share of a working set that has moved: the next one is larger
 NEAR = 0.1  # zero coordinates whose gradient is this close to l1 join
 SLACK = 0.2  # rows join that were so many of the last epoch's moves away from a kink, see DualFace
 NEARLY_ALL = 0.9  # of all coordinates: take the rest, too

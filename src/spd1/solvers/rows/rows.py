@@ -30,7 +30,7 @@ from ...engines.serial import Task
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
-from ..base import TileMethod, gradient_drift, size_of, typical_labels
+from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..tuning import BLOCK, ENTRIES_A_CHUNK
 from .kernels import (
@@ -102,6 +102,10 @@ class RowTiles(TileMethod):
             v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
         self.state = RowState(x, y.copy(), -v, np.zeros((0, 4)), GIVEN)
         self.largest = max(self.largest, size_of(v))
+        self._pair = None
+
+    def restore(self, saved: Saved) -> None:
+        super().restore(saved)
         self._pair = None
 
     def loosen(self) -> None:

@@ -6,11 +6,8 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from spd1.data.convert import as_matrix
-from spd1.data.grid import Grid
-from spd1.data.lines import CopiedLines, LineStore
 from spd1.engines.ledger import Ledger
 from spd1.solvers.newton.linalg.working_set import (
     Lines,
@@ -39,42 +36,6 @@ def test_sums_over_lines_match_numpy(layout, rng):
     np.testing.assert_allclose(out, dense[ids] @ slope, rtol=1e-13, atol=1e-14)
     move_margins(B, ids, step, moved)
     np.testing.assert_allclose(moved, slope + step @ dense[ids], rtol=1e-13, atol=1e-14)
-
-
-@pytest.mark.parametrize("chosen", [[2, 0], [3], [], [0, 1, 2, 3, 4]], ids=len)
-@pytest.mark.parametrize("layout", [*LAYOUTS, "dense_f", "dense_strided", "dense_float32"])
-def test_lines_across_are_copied_as_they_are(layout, chosen, rng):
-    """Columns of row-major data, rows of column-major data."""
-    A = data(rng)
-    M = as_matrix(oracle.LAYOUTS[layout](A))
-    copies = CopiedLines(M, np.array(chosen, dtype=int))
-    B, ids = copies.lines, np.arange(copies.count)
-    expected = A.T[chosen] if M.row_major else A[chosen]
-    lengths = [B.line_length(w) for w in range(copies.count)]
-    if sp.issparse(oracle.LAYOUTS[layout](A)):  # nothing of the other lines, and no zeros
-        assert B.line_count() == len(chosen)
-        assert lengths == np.count_nonzero(expected, axis=1).tolist()
-        assert len(B.data) == np.count_nonzero(expected)
-    else:  # room for a quarter more
-        assert len(chosen) <= B.line_count() <= 1.25 * len(chosen)
-        assert lengths == [expected.shape[1]] * len(chosen)
-        assert not np.shares_memory(B.values, M.values)
-    out = np.zeros(len(chosen))
-    weights = rng.standard_normal(expected.shape[1])
-    line_dots(B, ids, weights, out)
-    np.testing.assert_allclose(out, expected @ weights, rtol=1e-13, atol=1e-14)
-    np.testing.assert_array_equal(lines(B)[ids], expected)
-
-
-@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "dense_float32"])
-def test_lines_that_join_are_added_to_the_copies(layout, rng):
-    A = data(rng)
-    M = as_matrix(oracle.LAYOUTS[layout](A))
-    copies = CopiedLines(M, np.array([2]))
-    places = copies.add(M, np.array([0, 3, 1]))
-    expected = A.T if M.row_major else A
-    np.testing.assert_array_equal(copies.lines.values[0], expected[2])
-    np.testing.assert_array_equal(copies.lines.values[places], expected[[0, 3, 1]])
 
 
 def wants_to_move(z, pull, row):
@@ -179,16 +140,3 @@ def test_everything_that_lines_read_is_counted(layout, rng):
     slope = model.slope.copy()
     part.descend(model.table, again, curvature, slope, model.bend, False, 2, 2, 0.0)
     assert ledger.entries - before == lengths.sum() + lengths[~pinned].sum()
-
-
-@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "csr", "csc"])
-@pytest.mark.parametrize("by_columns", [False, True])
-def test_a_store_of_lines_hands_out_the_lines_asked_for(layout, by_columns, rng):
-    A = data(rng)
-    grid = Grid.whole(as_matrix(oracle.LAYOUTS[layout](A))).watched(ledger := Ledger(A.size))
-    store, truth = LineStore(grid, by_columns), A.T if by_columns else A
-    for chosen in ([3, 1], [3, 1, 0], [2], [0, 1, 2, 3, 4]):
-        chosen = np.array(chosen, dtype=int)
-        B, ids = store.of(chosen)
-        np.testing.assert_array_equal(lines(B)[ids], truth[chosen])
-    assert store.across == (ledger.entries > 0)  # what lies along the data is not copied

@@ -22,7 +22,7 @@ faces, and Newton's method and coordinate descent are written once for both:
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,24 @@ from ....terms import loss_domain
 from ..tuning import INNER
 from .parts import fill_terms
 
-__all__ = ["Face"]
+__all__ = ["Face", "FaceState"]
+
+
+class FaceState(NamedTuple):
+    """Where a face stands: the words of the table above, and what some faces move between looks.
+
+    ``centre`` and ``rho`` are those of a proximal term, empty where there is none; ``least`` is the
+    curvature that stands in for none, see ``parts``.
+    """
+
+    z: np.ndarray
+    m: np.ndarray
+    slope: np.ndarray
+    bend: np.ndarray
+    gradient: np.ndarray
+    centre: np.ndarray
+    rho: np.ndarray
+    least: float
 
 
 class Face:
@@ -69,6 +86,8 @@ class Face:
     gradient: np.ndarray
     flat: bool  # whether bend is the same everywhere
     value: float
+    centre: np.ndarray = np.zeros(0)
+    rho: np.ndarray = np.zeros(0)
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -83,8 +102,34 @@ class Face:
         self.m = self.margins_of(z) if m is None else m.copy()
         self.slope, self.bend = np.empty(len(self.m)), np.empty(len(self.m))
         self.fill()
-        self.flat = self.quadratic and bool(np.all(self.bend == self.bend[0]))
+        self.settle()
         self.gradient = self.first_gradient()
+
+    def settle(self) -> None:
+        """Take note of what the curvature is like."""
+        self.flat = self.quadratic and bool(np.all(self.bend == self.bend[:1]))
+
+    @property
+    def state(self) -> FaceState:
+        """Where the face stands; the arrays are its own."""
+        return FaceState(
+            self.z, self.m, self.slope, self.bend, self.gradient, self.centre, self.rho,
+            self.part.least,
+        )  # fmt: skip
+
+    def resume(self, state: FaceState) -> None:
+        """Stand there; the arrays are the face's from now on."""
+        self.z, self.m, self.slope, self.bend, self.gradient, centre, self.rho, least = state
+        if len(centre):
+            self.move_centre(centre)
+        self.part = self.part._replace(least=least)
+        nothing = np.empty((2, len(self.m)))
+        self.value = fill_terms(self.part, self.m, nothing[0], nothing[1])
+        self.settle()
+
+    def move_centre(self, centre: np.ndarray) -> None:
+        """Put the proximal term, where there is one, around a point."""
+        raise NotImplementedError
 
     def fill(self) -> None:
         """Value, slope and bend of F at the margins."""

@@ -59,6 +59,7 @@ class FreeFace(DualFace):
 
     def move_centre(self, centre: np.ndarray) -> None:
         """Put the proximal term around a point."""
+        self.centre = centre.copy()
         self.part = ShiftedConjugatePart(self.net, LEAST_BEND, self.rho * centre)
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:

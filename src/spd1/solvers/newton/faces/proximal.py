@@ -43,6 +43,7 @@ class ProximalFace(DualFace):
 
     def move_centre(self, centre: np.ndarray) -> None:
         """Put the proximal term around a point."""
+        self.centre = centre.copy()
         reg = self.problem.reg
         net = ElasticNet(reg.l1, np.asarray(reg.l2) + self.rho, reg.lower, reg.upper)
         self.part = ShiftedConjugatePart(net.bind(self.problem.d), LEAST_BEND, self.rho * centre)
@@ -54,6 +55,6 @@ class ProximalFace(DualFace):
     def advance(self) -> None:
         """Let the centre follow x."""
         self.rho = np.maximum(self.fade * self.rho, self.faintest)
-        self.move_centre(self.slope.copy())
+        self.move_centre(self.slope)
         self.fill()
         self.gradient = self.gradient_of(self.slope)

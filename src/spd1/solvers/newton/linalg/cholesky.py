@@ -11,7 +11,7 @@ from ..tuning import DAMPING
 
 __all__ = ["damped_cholesky", "solve_by"]
 
-TINY = 1e-300  # for lines without entries
+LEAST_DIAGONAL = 1e-300  # for lines without entries
 
 
 def damped_cholesky(
@@ -42,7 +42,7 @@ def damped_cholesky(
     """
     diagonal = np.einsum("ii->i", H)  # a view
     diagonal += extra
-    diagonal += TINY
+    diagonal += LEAST_DIAGONAL
     triangle = H.T if mirrored else H
     for number, damping in enumerate(dampings):
         diagonal *= 1.0 + damping

@@ -29,8 +29,8 @@ from ..tuning import (
     LITTLE,
     MOST_GRAM_SWEEPS,
     NEARLY_SET,
+    OUTER_PAIR,
     PAID_BACK,
-    PAIR,
     SAMPLE,
     SAVED_SWEEPS,
     SETTLES,
@@ -141,8 +141,9 @@ class GramOfLines:
     def __init__(self, grid: Grid, keep: bool, smooth: bool) -> None:
         self.grid, self.keep, self.smooth = grid, keep, smooth
         self.sparse = not grid.dense
-        # Sparse data whose lines lie across: its rows have the outer products.
-        self.rows = grid.matrix if self.sparse and grid.row_major else None
+        # Sparse data in one tile whose lines lie across: its rows have the outer products.
+        whole = grid.shape == (1, 1) and grid.row_major
+        self.rows = grid.matrix if self.sparse and whole else None
         self.last = 0  # lines of the last working set
         self.seconds = 0.0  # that sweeps over lines have taken
         self.sweep = 0.0  # seconds of one sweep
@@ -197,7 +198,7 @@ class GramOfLines:
         k, stride = lines.count, self.stride_for(lines.count, lines.width)
         if lines.dense:
             return FLOP * 0.5 * k * k * lines.width / stride
-        pairs = PAIR * SKEW * lines.entries * lines.entries / lines.width / stride
+        pairs = OUTER_PAIR * SKEW * lines.entries * lines.entries / lines.width / stride
         at_hand = self.rows is not None or self._turned(chosen)
         return pairs + (0.0 if at_hand else TURNED * lines.entries) + 1e-9 * k * k
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....data.facts import Reads
-from ....data.lines import spread_lines
-from ....data.matrix import Dense
+from ....data.products import spread_lines
 from ....kernel.jit import helper, kernel
 from ..tuning import ENTRY, SPARSE_ENTRY
 
@@ -238,7 +237,7 @@ class Lines:
     def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
         self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
         self.count = len(ids)
-        self.dense = isinstance(B, Dense)
+        self.dense = bool(B.is_dense())
         if self.dense:
             self.entries = float(len(ids) * width)
         else:

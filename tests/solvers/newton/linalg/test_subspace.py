@@ -1,19 +1,12 @@
-"""Newton's parts by their definitions: walks, conjugate gradients, products, directions."""
+"""Newton's step on a face, by definition: walks to kinks, conjugate gradients."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 
-from spd1 import L2, Problem
 from spd1.data.convert import as_matrix
 from spd1.data.facts import Nobody
-from spd1.data.products import curved_lines
-from spd1.solvers.newton.faces.parts import fill_terms, loss_part
-from spd1.solvers.newton.faces.span import GramFace
-from spd1.solvers.newton.few_rows import newton_in_rows
 from spd1.solvers.newton.linalg.subspace import (
     NO_ROWS,
     conjugate_gradients,
@@ -22,10 +15,7 @@ from spd1.solvers.newton.linalg.subspace import (
     walk,
 )
 from spd1.solvers.newton.linalg.working_set import Lines
-from spd1.solvers.newton.smooth import SmoothDirection
 from support import oracle
-
-SMOOTH = ("logistic", "squared_hinge", "squared", "huber", "poisson")
 
 
 def quadratic(size, rng, rank=None):
@@ -147,76 +137,6 @@ def test_conjugate_gradients_give_up_politely(rng):
     np.testing.assert_array_equal(conjugate_gradients(lambda p: 0 * p, right, 1.0, 0.1, 9), 0.0)
 
 
-@pytest.mark.parametrize("n", [1, 4, 6, 11])
-@pytest.mark.parametrize("layout", ["dense_c", "csr", "dense_float32"])
-def test_curved_lines_are_the_product(layout, n, rng):
-    A = rng.standard_normal((n, 5)).astype(np.float32).astype(float)
-    A[rng.random(A.shape) < 0.3] = 0.0
-    bend, p, out = rng.random(n) * (rng.random(n) < 0.8), rng.standard_normal(5), np.ones(5)
-    curved_lines(as_matrix(oracle.LAYOUTS[layout](A)), bend, p, out)
-    np.testing.assert_allclose(out, 1.0 + A.T @ (bend * (A @ p)), rtol=1e-12, atol=1e-12)
-
-
-def smooth_problem(loss, shape, rng, layout="dense_c", l2=0.3):
-    A = (rng.standard_normal(shape) / math.sqrt(shape[1])).astype(np.float32).astype(float)
-    instance = oracle.LOSSES[loss]()
-    b = oracle.random_labels(instance, A @ rng.standard_normal(shape[1]), rng)
-    weights = rng.random(shape[0]) * (np.arange(shape[0]) != 1)
-    return Problem(oracle.LAYOUTS[layout](A), b, loss, L2(l2), weights), A
-
-
-@pytest.mark.parametrize("vector", [False, True])
-@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "csr", "csc", "csr_float32"])
-def test_the_gram_matrix_of_the_rows(layout, vector, rng):
-    l2 = rng.uniform(0.1, 2.0, 12) if vector else 0.3
-    problem, A = smooth_problem("squared", (5, 12), rng, layout, l2)
-    K = problem.grid.gram_of_rows(problem.reg.l2)
-    np.testing.assert_allclose(K, (A / l2) @ A.T, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("loss", SMOOTH)
-def test_newton_in_rows_solves_for_the_weights_of_the_rows(loss, rng):
-    """x = A'w / l2 is optimal if and only if w = -c phi'(A x)."""
-    problem, A = smooth_problem(loss, (6, 15), rng)
-    w, K = np.zeros(6), problem.grid.gram_of_rows(0.3)
-    common = K, loss_part(problem), problem.loss, problem.b, problem.c
-    taken = newton_in_rows(*common, w, 1e-13, 100)
-    assert 0 < taken < 100
-    u = A @ (A.T @ w / 0.3)
-    derivative = np.array(
-        [problem.loss.derivative(*pair) for pair in zip(u, problem.b, strict=True)]
-    )
-    np.testing.assert_allclose(w, -problem.c * derivative, atol=1e-6)
-    assert newton_in_rows(*common, w, 1e-12, 100) == 0
-
-
-@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "csr", "csc"])
-@pytest.mark.parametrize("way", ["rows", "columns", "cg"])
-def test_every_way_to_newtons_direction_solves_the_same_equations(way, layout, rng):
-    l2 = rng.uniform(0.1, 1.0, 9)
-    problem, A = smooth_problem("logistic", (7, 9), rng, layout, l2)
-    direction = SmoothDirection(problem)
-    direction.way = way
-    bend, gradient = problem.c * rng.uniform(0.1, 0.25, 7), rng.standard_normal(9)
-    step = direction.solve(bend, gradient, 1e-12)
-    H = A.T @ (bend[:, None] * A) + np.diag(l2)
-    np.testing.assert_allclose(step, -np.linalg.solve(H, gradient), rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", SMOOTH)
-def test_terms_of_the_loss_part(loss, rng):
-    problem, _ = smooth_problem(loss, (8, 3), rng)
-    m, slope, bend = 0.5 * rng.standard_normal(8), np.empty(8), np.empty(8)
-    value = fill_terms(loss_part(problem), m, slope, bend)
-    expected = problem.c * oracle.phi(problem.loss, m, problem.b)
-    assert value == pytest.approx(expected.sum(), rel=1e-13)
-    h = 1e-6
-    ends = [problem.c * oracle.phi(problem.loss, m + s * h, problem.b) for s in (-1, 1)]
-    np.testing.assert_allclose(slope, (ends[1] - ends[0]) / (2 * h), atol=1e-7)
-    assert np.all(bend[problem.c > 0] > 0.0)  # a floor where the loss is flat: models are bounded
-    assert bend[1] == 0.0  # the row of weight zero
-
-
 @pytest.mark.parametrize("singular", [False, True])
 @pytest.mark.parametrize("layout", ["dense_c", "csr"])
 def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singular, rng):
@@ -240,34 +160,3 @@ def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singula
     np.testing.assert_array_equal(z[:3], old[:3])
     assert np.all((z >= -1.0) & (z <= 1.5) & (z * old >= 0.0))  # no sign changes
     np.testing.assert_array_equal(pinned(old, table)[:4], [True, True, True, False])
-
-
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_what_a_small_matrix_tells_is_what_the_data_tell(loss, weighted, rng):
-    A, w = rng.standard_normal((12, 40)), rng.random(12) + 0.1
-    b = rng.choice([-1.0, 1.0], 12)
-    problem = Problem(A, b, loss, L2(0.3), w if weighted else None)
-    face = GramFace(problem)
-    low, high = face.domain
-    y = np.clip(-b * rng.random(12), low, high)
-    face.start(np.zeros(40), y, None)
-    (inside, alone), pair = face.look(), face.pair()
-    assert alone
-    assert inside.point.value == pytest.approx(pair.point.value, rel=1e-12)
-    assert inside.dual.value == pytest.approx(pair.dual.value, rel=1e-12)
-    assert inside.gap == pytest.approx(pair.gap, rel=1e-10)
-    np.testing.assert_allclose(inside.point.u, pair.point.u, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", SMOOTH)
-def test_the_pull_at_zero_is_the_gradient_of_the_loss_there(loss, rng):
-    A, b = rng.standard_normal((9, 5)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
-    problem = Problem(A, np.abs(b) if loss == "poisson" else b, loss, L2(1.0), rng.random(9))
-    h = 1e-6
-    for j in range(5):
-        step = h * np.eye(5)[j]
-        slope = (problem.primal(step) - problem.primal(-step)) / (2 * h)
-        assert problem.pull_at_zero[j] == pytest.approx(slope, abs=1e-7)
-    other = problem.with_regularizer(L2(0.5))
-    np.testing.assert_array_equal(other.pull_at_zero, problem.pull_at_zero)

@@ -1,0 +1,163 @@
+"""Step rules on their own: what they propose after gaps and lags that are made up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spd1 import ParameterError
+from spd1.control.balance import BalancedSteps, ColumnSteps, TileSteps
+from spd1.control.steps import AutoSteps, FadingSteps, FixedSteps, NoSteps, Seen, make_rule
+from spd1.control.tuning import DIVERGED, FAR_WORSE
+
+RULES = [AutoSteps, FadingSteps, BalancedSteps, ColumnSteps, TileSteps, NoSteps]
+
+
+class Frozen:
+    """A method as rules see it; whoever writes to it is found out."""
+
+    name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
+    rule = AutoSteps
+
+    def __init__(self, tied=False, names=("eta", "tau")):
+        vars(self).update(tied=tied, step_names=names)
+
+    def __setattr__(self, name, value):
+        raise AssertionError(f"a rule set {name}")
+
+    def default_steps(self):
+        return dict.fromkeys(self.step_names, 1.0)
+
+    def theory_steps(self):
+        return {"eta": 2.0, "tau": 3.0}
+
+    def loose_eta(self):
+        return 0.5
+
+
+def method_for(rule, tied=False):
+    names = {BalancedSteps: ("eta",), ColumnSteps: ("sigma",)}.get(rule, ("eta", "tau"))
+    return Frozen(tied, names)
+
+
+def seen(gap, lag=1.0, mark=0.0):
+    return Seen(gap, np.full(2, mark), np.zeros(3), lag, gap)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_proposes_and_touches_nothing(rule, tied, rng):
+    """Whatever gaps come along: finite, positive steps under the names that the method has."""
+    method = method_for(rule, tied)
+    one = rule(method)
+    proposals = [one.first()]
+    one.start(seen(1.0))
+    gaps = [*10.0 ** rng.uniform(-9, 9, 60), math.inf, 1.0, 0.0, math.inf, math.inf, 1e-3]
+    for gap in gaps:
+        lag = 10.0 ** rng.uniform(-12, 12)
+        proposals.append(one.after_epoch(seen(gap, lag)))
+    for proposal in proposals:
+        assert set(proposal.steps) == (set() if rule is NoSteps else set(method.step_names))
+        assert all(0.0 < step < math.inf for step in proposal.steps.values())
+        assert proposal.passes_ahead is None or proposal.passes_ahead >= 1
+        assert not proposal.diverged  # automatic steps never give up
+
+
+@pytest.mark.parametrize("rule", [AutoSteps, FadingSteps, BalancedSteps, ColumnSteps, TileSteps])
+def test_a_gap_that_explodes_sends_the_run_back_to_its_best_point(rule):
+    one = rule(method_for(rule))
+    one.first()
+    one.start(seen(1.0))
+    before = one.after_epoch(seen(0.1, mark=7.0)).steps
+    again = one.after_epoch(seen(0.2, mark=8.0))
+    assert again.back_to is None  # a little worse is no reason
+    proposal = one.after_epoch(seen(100.0 * FAR_WORSE, mark=9.0))
+    assert proposal.back_to is not None
+    assert proposal.back_to.x[0] == 7.0
+    assert math.prod(proposal.steps.values()) < math.prod(before.values())
+
+
+@pytest.mark.parametrize(("rule", "name", "sign"), [
+    (BalancedSteps, "eta", -1), (ColumnSteps, "sigma", 1), (TileSteps, "eta", -1),
+    (TileSteps, "tau", 1), (AutoSteps, "eta", -1), (AutoSteps, "tau", 1),
+])  # fmt: skip
+def test_the_balance_of_steps_follows_the_lag(rule, name, sign):
+    """A y that lags behind x gets larger steps, or x smaller ones; the other way round below 1."""
+    found = []
+    for lag in (1e-4, 1.0, 1e4):
+        one = rule(method_for(rule))
+        one.first()
+        one.start(seen(1.0))
+        gap = 1.0
+        for _ in range(4):  # the same gaps, so that nothing but the lag differs
+            gap *= 0.5
+            proposal = one.after_epoch(seen(gap, lag))
+        found.append(proposal.steps[name])
+    assert sign * (found[2] - found[1]) > 0.0
+    assert sign * (found[1] - found[0]) > 0.0
+
+
+def test_tied_rows_that_slow_down_are_let_go():
+    rule = BalancedSteps(method_for(BalancedSteps, tied=True))
+    rule.start(seen(1.0))
+    assert rule.after_epoch(seen(0.3)).tied  # fast
+    assert not rule.after_epoch(seen(0.2999)).tied  # stuck
+    slow = BalancedSteps(method_for(BalancedSteps, tied=True))
+    slow.start(seen(1.0))
+    assert slow.after_epoch(seen(0.8)).tied  # once is no pattern
+    proposal = slow.after_epoch(seen(0.64))
+    assert not proposal.tied
+    assert proposal.steps == {"eta": 0.5}  # those of a loose x
+
+
+def test_a_fast_run_is_looked_at_less_often():
+    rule, gap, ahead = BalancedSteps(method_for(BalancedSteps)), 1.0, []
+    rule.start(seen(1.0))
+    for _ in range(6):
+        gap *= 0.5
+        ahead.append(rule.after_epoch(seen(gap)).passes_ahead)
+    assert ahead[0] == 1
+    assert ahead[-1] > 1
+    crawling = BalancedSteps(method_for(BalancedSteps))
+    crawling.start(seen(1.0))
+    said = [crawling.after_epoch(seen(0.99**k)).slow for k in range(1, 20)]
+    assert said[0] is False
+    assert said[-1] is True  # its fall-back may take over
+
+
+def test_averages_start_anew_after_1_2_4_8_epochs():
+    rule = FadingSteps(method_for(FadingSteps))
+    restarts = [rule.after_epoch(seen(1.0 / k)).restart_average for k in range(1, 20)]
+    assert [k for k, restart in enumerate(restarts, 1) if restart] == [1, 2, 4, 8, 16]
+
+
+def test_fixed_steps_fade_by_the_epoch_and_say_when_they_diverge():
+    rule = FixedSteps(Frozen(), {"eta": 4.0, "tau": 8.0, "decay": 0.5}, "hand")
+    assert rule.first().steps == {"eta": 4.0, "tau": 8.0}
+    assert rule.after_epoch(seen(1.0)).steps == {"eta": 4.0 / 1.5, "tau": 8.0 / 1.5}
+    proposal = rule.after_epoch(seen(10.0))
+    assert proposal.steps == {"eta": 2.0, "tau": 4.0}
+    assert not proposal.diverged
+    assert rule.after_epoch(seen(2.0 * DIVERGED)).diverged
+    assert rule.after_epoch(seen(math.nan)).diverged
+
+
+def test_the_steps_argument_is_read():
+    assert type(make_rule(Frozen(), "auto")) is AutoSteps
+    theory = make_rule(Frozen(), "theory").first()
+    assert (theory.steps, theory.source) == ({"eta": 2.0, "tau": 3.0}, "theory")
+    by_hand = make_rule(Frozen(), {"eta": 1, "tau": 2.0, "decay": 0}).first()
+    assert (by_hand.steps, by_hand.source) == ({"eta": 1.0, "tau": 2.0}, "hand")
+    for wrong, message in (
+        ("fast", "unknown steps 'fast'"),
+        (3.0, "not float"),
+        ({"eta": 1.0}, "missing: tau"),
+        ({"eta": 1.0, "tau": 1.0, "beta": 1.0}, "unknown: beta"),
+        ({"eta": 0.0, "tau": 1.0}, "eta must be a positive number"),
+        ({"eta": "1", "tau": 1.0}, "eta must be a positive number"),
+        ({"eta": math.inf, "tau": 1.0}, "eta must be a positive number"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make_rule(Frozen(), wrong)

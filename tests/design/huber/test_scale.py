@@ -1,0 +1,57 @@
+"""Huber's scale, found and certified with the coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spd1.design.huber.objective import best_scale, joint_value
+from spd1.design.intercept import Design
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.35, 3.0])
+def test_best_scale_by_its_definition(epsilon, rng):
+    r = rng.standard_cauchy(40)
+    c = rng.random(40)
+    c /= c.sum()
+    sigma = best_scale(r, c, epsilon)
+    grid = sigma * np.geomspace(0.2, 5.0, 401)
+    values = [joint_value(r, c, 0.0, s, epsilon) for s in grid]
+    assert joint_value(r, c, 0.0, sigma, epsilon) <= min(values) + 1e-12
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (25, 40), (40, 40)])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_joint_newton_for_the_scale(shape, fit_intercept, layout, rng):
+    """The gap is no less than what an independent minimiser of the joint objective gains."""
+    from scipy.optimize import minimize
+
+    from spd1.design.huber.objective import force_bound
+    from spd1.design.huber.scale import HuberScale
+
+    n, d = shape
+    X = rng.normal(size=shape)
+    b = X[:, 0] + 2.0 + rng.standard_cauchy(n)
+    weight = rng.random(n)
+    weight[0] = 0.0
+    c, a, epsilon = weight / weight.sum(), 1e-2, 1.35
+    search = HuberScale(
+        Design(layout(X), fit_intercept, weight), b, epsilon, a, weight, {"tol": 1e-6}
+    )
+    found = search.run()
+    assert found.converged
+    assert "Newton's method" in found.method or n <= d  # exact fits may be left to slices
+
+    def objective(point):
+        x, level = point[:d], point[d] if fit_intercept else 0.0
+        r = X @ x + level - b
+        return joint_value(r, c, a * float(x @ x), best_scale(r, c, epsilon), epsilon)
+
+    start = np.append(found.x, [] if fit_intercept else [0.0])
+    assert np.isclose(objective(start), found.primal, rtol=1e-12)
+    better = minimize(objective, start + 0.01 * rng.normal(size=d + 1), method="L-BFGS-B")
+    assert found.primal - better.fun <= found.gap + 1e-12
+    for q in (found.y, rng.normal(size=n), np.zeros(n)):  # any forces prove a bound that stands
+        assert force_bound(X, b, c, q, a, epsilon, fit_intercept)[0] <= found.primal + 1e-12

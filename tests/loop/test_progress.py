@@ -1,0 +1,40 @@
+"""The live line of a run."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from spd1 import solve
+from support import oracle
+
+
+@pytest.fixture
+def problem():
+    return oracle.make_case("logistic", "l2", False).problem()
+
+
+def test_verbose_writes_lines_to_a_pipe(problem, capsys):
+    found = solve(problem, "spd1", verbose=True, max_passes=60)
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if line.startswith("spd1 ")]
+    assert 2 <= len(lines) <= len(found.trace) + 1  # the first, the last, and some between
+    assert out == ""
+    for word in ("pass ", "primal ", "dual ", "gap ", " s"):
+        assert word in lines[0]
+    assert f"pass {found.trace.passes[0]:7.1f}" in lines[0]
+    assert f"{found.passes:.1f}" in lines[-1]
+    assert f"{found.dual:.8g}" in lines[-1]
+    assert f"{found.rel_gap:.1e}" in lines[-1]
+    solve(problem, max_passes=5)
+    assert "pass" not in capsys.readouterr().err
+
+
+def test_verbose_rewrites_one_line_of_a_terminal(problem, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    solve(problem, "spd1", verbose=True, max_passes=20)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert err.count("\r") == err.count("spd1 ") >= 2
