@@ -120,6 +120,8 @@ def test_constants_have_one_meaning_each():
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 for one in target.elts if isinstance(target, ast.Tuple) else [target]:
                     # every figure and table of the reproduction says the same of itself
+                    if not isinstance(one, ast.Name):
+                        continue
                     if one.id.isupper() and one.id not in ("CAPTION", "LOSS", "PANELS"):
                         assert one.id not in seen, f"{one.id} in {name} and {seen[one.id]}"
                         seen[one.id] = name
