@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernel.jit import kernel
+from ..kernel.jit import helper, kernel
 from .feasible import room_inside
 from .points import DualPoint, Pair, feasible_dual, pair_of, zero_dual
 from .tuning import ROUGHLY, SECTIONS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["best_between", "best_multiple", "better", "shrunk_pair"]
 
 
-@kernel
+@helper
 def dual_between(theta, one, two, b, c, loss, net):
     """D at (1 - theta) one + theta two; both are pairs (y, v), and v is linear in y."""
     y_one, v_one = one

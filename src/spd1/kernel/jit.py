@@ -256,6 +256,8 @@ class Kernel:
         if self.made is None:
             numba = _load_numba()
             options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+            if not self.on_disk:
+                options["forceinline"] = True  # see helper
             made = numba.njit(**options)(self.function)
             if self.on_disk and hasattr(made, "_cache"):
                 made._cache = _package_cache(self.function)
@@ -298,7 +300,12 @@ def kernel(function: F) -> F:
 
 
 def helper(function: F) -> F:
-    """Compile a small function that kernels call; it lives in their machine code."""
+    """Compile a small function that kernels call; it lives in their machine code.
+
+    It is always inlined. A copy of its own would be optimised apart from the kernel: the process
+    that compiles would call that copy and later ones, which load the kernel from disk, another, with
+    other last bits. For the same reason no kernel calls a kernel.
+    """
     return Kernel(function, on_disk=False)  # type: ignore[return-value]
 
 

@@ -130,7 +130,7 @@ def tile_spd1_steps(A, n, outside, tile, rows, state, loss, net, steps, first, c
     x, y = state.x, state.y
     B = blocks(A.rows(), tile.p)
     C = blocks(A.columns(), tile.q)
-    everywhere = B * (n / A.rows())  # blocks of all the data
+    share = n / A.rows()
     pull, u, w = np.empty(tile.q), np.empty(tile.p), np.empty(tile.p)
     for t in range(first, first + count):
         i0, i1 = block(A.rows(), tile.p, index(key, 2 * t, B))
@@ -139,7 +139,10 @@ def tile_spd1_steps(A, n, outside, tile, rows, state, loss, net, steps, first, c
         eta = steps.eta * fade * A.rows() / B
         sigma = steps.tau * fade / C
         for i in range(i0, i1):
-            w[i - i0] = everywhere * rows.c[i] * y[i]
+            w[i - i0] = B * rows.c[i] * y[i]
+        if share != 1.0:  # the tile's rows stand for those of all the data
+            for k in range(i1 - i0):
+                w[k] *= share
         tile_adjoint(A, tile.row_major, i0, i1, j0, j1, w, pull)
         tile_margins(A, tile.row_major, i0, i1, j0, j1, x[j0:j1], u)
         now = t - steps.window + 1.0

@@ -17,7 +17,7 @@ import numpy as np
 from ...certificate.points import Pair, dual_from_margins, pair_of
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
-from ...kernel.jit import kernel
+from ...kernel.jit import helper, kernel
 from ...problem import Problem
 from ..base import Method, Saved
 from .faces.choose import few_rows
@@ -82,7 +82,7 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
     return limit
 
 
-@kernel
+@helper
 def total_at(part, u, w, moved, t, base, step):
     """F(u + t moved) + (w + t step)'(u + t moved) / 2."""
     total = 0.0
@@ -92,7 +92,7 @@ def total_at(part, u, w, moved, t, base, step):
     return total
 
 
-@kernel
+@helper
 def times(K, x, out):
     """K x."""
     for i in range(len(out)):
@@ -102,7 +102,7 @@ def times(K, x, out):
         out[i] = total
 
 
-@kernel
+@helper
 def solve_in_place(M, x):
     """Replace x by M^-1 x; the lower triangle of M becomes its Cholesky factor."""
     n = len(x)
