@@ -46,8 +46,9 @@ demo: $(VENV)/demo.stamp
 reproduce: $(VENV)/demo.stamp
 	$(BIN)/spd1 reproduce all --quick --out reproduction
 
+# A file's tests stay together (loadfile): they need the same kernels, and would compile them twice.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow"
 
 # Kernels as plain Python wrap around where integers overflow, as random draws mean to, and say so.
 test-plain: $(VENV)/test.stamp
@@ -55,7 +56,7 @@ test-plain: $(VENV)/test.stamp
 	  -W "ignore:overflow encountered:RuntimeWarning"
 
 test-full: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .

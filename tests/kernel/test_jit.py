@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -11,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import spd1
-from spd1.kernel.jit import compiled, helper
+from spd1.data.convert import as_matrix
+from spd1.kernel.jit import by_layout, compiled, helper
 from spd1.losses import Hinge, Loss
 
 PACKAGE = Path(spd1.__file__).parent
@@ -64,6 +67,47 @@ def total_area(figure, count):
 @pytest.mark.parametrize(("figure", "area"), [(Square(3.0), 9.0), (UnitDisc(), 3.0)])
 def test_kernels_call_own_and_inherited_methods(figure, area):
     assert total_area(figure, 4) == total_area.py_func(figure, 4) == 2 * 6 * area
+
+
+def in_order(A, scale):
+    return scale * A.entry(0, 0)
+
+
+def by_index(A, scale):
+    return scale * A.indptr[1]  # what dense data has not: compiling it there would fail
+
+
+chosen = by_layout(in_order, by_index)
+
+
+@helper
+def choose(A, scale):
+    return chosen(A, scale)
+
+
+def test_types_choose_between_two_bodies_and_the_other_is_not_compiled():
+    A = np.array([[3.0, 1.0], [0.0, 1.0]])
+    for data, answer in ((A, 6.0), (sp.csr_array(A), 4.0)):
+        assert choose(as_matrix(data), 2.0) == chosen(as_matrix(data), 2.0) == answer
+
+
+def test_no_kernel_calls_a_kernel():
+    """See ``helper``: its machine code would have a copy of its own."""
+    written = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                kinds = {ast.unparse(decorator) for decorator in node.decorator_list}
+                written[node.name] = node, kinds & {"kernel", "helper", "jitable"}
+    kernels = {name for name, (_, kinds) in written.items() if "kernel" in kinds}
+    assert len(kernels) > 30
+    for name, (node, kinds) in written.items():
+        called = {
+            call.func.id
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        }
+        assert not (kinds and called & kernels), (name, called & kernels)
 
 
 def test_a_class_without_fields_stays_a_plain_value():
@@ -200,6 +244,24 @@ def test_an_edited_file_of_the_package_makes_all_kernels_new(tmp_path):
     out, err = box.run(script)
     assert "compiling kernels" in err
     assert float(out) > before + 50.0
+
+
+SOLVE = """
+import numpy as np, spd1
+rng = np.random.default_rng(0)
+A = rng.standard_normal((60, 35))
+b = np.where(A[:, 0] + rng.standard_normal(60) > 0, 1.0, -1.0)
+problem = spd1.Problem(A, b, "hinge", spd1.L2(0.01), rng.random(60))
+found = spd1.solve(problem, "rows", tol=1e-12, max_passes=40)
+print(found.x.tobytes().hex(), found.gap.hex())
+"""
+
+
+def test_the_process_that_compiles_has_the_bits_of_those_that_load(sandbox):
+    """A helper that is not inlined has a copy of its own, which only the first process calls."""
+    first = sandbox.run(SOLVE)
+    assert "compiling" in first[1]
+    assert sandbox.run(SOLVE) == (first[0], "")
 
 
 USERS_KERNEL = """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernel.jit import kernel
+from ..kernel.jit import by_layout, kernel
 from .matrix import Dense
 
 
@@ -142,32 +142,45 @@ def _by_lines(A: Any) -> Any:
     return A.transposed()
 
 
+def curved_fours(B, bend, p, out):
+    """What ``curved_lines`` adds for dense lines, four at a time; returns how many."""
+    i = 0
+    while i + 4 <= B.line_count():
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(len(p)):
+            q = p[j]
+            s0 += B.entry(i, j) * q
+            s1 += B.entry(i + 1, j) * q
+            s2 += B.entry(i + 2, j) * q
+            s3 += B.entry(i + 3, j) * q
+        s0 *= bend[i]
+        s1 *= bend[i + 1]
+        s2 *= bend[i + 2]
+        s3 *= bend[i + 3]
+        for j in range(len(p)):
+            out[j] += (
+                B.entry(i, j) * s0
+                + B.entry(i + 1, j) * s1
+                + B.entry(i + 2, j) * s2
+                + B.entry(i + 3, j) * s3
+            )
+        i += 4
+    return i
+
+
+def curved_none(B, bend, p, out):
+    """Sparse lines are taken one by one."""
+    return 0
+
+
+curved_first = by_layout(curved_fours, curved_none)
+
+
 @kernel
 def curved_lines(B, bend, p, out):
     """Add B' diag(bend) B p to out, reading each line of B once: four at a time share p and out."""
     n = B.line_count()
-    i = 0
-    if B.is_dense():
-        while i + 4 <= n:
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for j in range(len(p)):
-                q = p[j]
-                s0 += B.entry(i, j) * q
-                s1 += B.entry(i + 1, j) * q
-                s2 += B.entry(i + 2, j) * q
-                s3 += B.entry(i + 3, j) * q
-            s0 *= bend[i]
-            s1 *= bend[i + 1]
-            s2 *= bend[i + 2]
-            s3 *= bend[i + 3]
-            for j in range(len(p)):
-                out[j] += (
-                    B.entry(i, j) * s0
-                    + B.entry(i + 1, j) * s1
-                    + B.entry(i + 2, j) * s2
-                    + B.entry(i + 3, j) * s3
-                )
-            i += 4
+    i = curved_first(B, bend, p, out)
     while i < n:
         if bend[i] != 0.0:
             s = 0.0

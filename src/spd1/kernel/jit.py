@@ -20,7 +20,17 @@ from functools import cache, lru_cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "clock", "compiled", "compiling", "from_bits", "helper", "jitable", "kernel"]
+__all__ = [
+    "bits_of",
+    "by_layout",
+    "clock",
+    "compiled",
+    "compiling",
+    "from_bits",
+    "helper",
+    "jitable",
+    "kernel",
+]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,6 +40,8 @@ PACKAGE = __name__.partition(".")[0]
 # NaN and infinity keep their meaning; sums may be re-ordered, so that dot products vectorise.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
+
 # Methods that loops over rows call: LLVM would leave larger ones as calls, one by one.
 VECTORISED = {"phi", "derivative", "curvature", "conjugate"}
 
@@ -37,6 +49,7 @@ _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _jitable: list[Any] = []  # plain functions that kernels may call
+_chosen: list[Any] = []  # functions of two bodies, one for dense data
 _numba_ready = False
 _compilation: Any = None
 _announced = False
@@ -172,6 +185,29 @@ def jitable(function: F) -> F:
     return function
 
 
+def by_layout(dense: F, other: F) -> F:
+    """A function that kernels call: ``dense`` if its first argument is dense data, else ``other``.
+
+    Types decide it when the kernel is compiled, and the other body is left out: dense loops over
+    sparse data would never run and took most of the time that sparse kernels compiled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.data.matrix import Dense
+    >>> by_layout(lambda A: "in order", lambda A: "by index")(Dense(np.eye(2)))
+    'in order'
+    """
+
+    def choose(*arguments: Any) -> Any:
+        return (dense if arguments[0].is_dense() else other)(*arguments)
+
+    _chosen.append((choose, dense, other))
+    if _numba_ready:
+        _install_overloads()
+    return choose  # type: ignore[return-value]
+
+
 def bits_of(x: float) -> int:
     """The 64 bits of a float, as an integer."""
     return int(struct.unpack("<q", struct.pack("<d", x))[0])
@@ -219,6 +255,10 @@ def _install_overloads() -> None:
 
     while _jitable:
         extending.register_jitable(_jitable.pop())
+    while _chosen:
+        choose, *bodies = _chosen.pop()
+        options: Any = {**OPTIONS, "forceinline": True}
+        extending.overload(choose, jit_options=options)(_choice(*bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
@@ -226,6 +266,18 @@ def _install_overloads() -> None:
         overload_method(
             types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]
         )(_lookup(name, _parameters[name]))
+
+
+def _choice(dense: Any, other: Any) -> Any:
+    """Return a function with the parameters of both bodies that finds the right one by type."""
+    parameters = _signature(dense)
+    namespace: dict[str, Any] = {"dense": dense, "other": other}
+    exec(
+        f"def choice({', '.join(parameters)}):\n"
+        f"    return dense if {parameters[0]}.instance_class.is_dense(None) else other",
+        namespace,
+    )
+    return namespace["choice"]
 
 
 def _lookup(name: str, parameters: tuple[str, ...]) -> Any:
@@ -255,7 +307,7 @@ class Kernel:
         """What Numba makes of the function; under NUMBA_DISABLE_JIT=1 the function itself."""
         if self.made is None:
             numba = _load_numba()
-            options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+            options: dict[str, Any] = {"nogil": True, **OPTIONS}
             if not self.on_disk:
                 options["forceinline"] = True  # see helper
             made = numba.njit(**options)(self.function)
@@ -303,7 +355,7 @@ def helper(function: F) -> F:
     """Compile a small function that kernels call; it lives in their machine code.
 
     It is always inlined. A copy of its own would be optimised apart from the kernel: the process
-    that compiles would call that copy and later ones, which load the kernel from disk, another, with
+    that compiles would call that copy, and those that load the kernel from disk another, with
     other last bits. For the same reason no kernel calls a kernel.
     """
     return Kernel(function, on_disk=False)  # type: ignore[return-value]

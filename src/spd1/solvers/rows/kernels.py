@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.jit import helper, kernel
+from ...kernel.jit import by_layout, kernel
 
 __all__ = [
     "GRADIENT",
@@ -41,45 +41,8 @@ class Geometry(NamedTuple):
     weights: np.ndarray
 
 
-@kernel
-def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
-    """Visit the rows of ``order`` once, x free.
-
-    A is a tile: b, the geometry and the state are those of its rows and columns. n is the number of
-    rows of all the data, ``outside`` what other columns add to the margins (None: nothing).
-    """
-    y, table = state
-    if A.is_dense() and net.is_plain():
-        plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order)
-        return
-    for i in order:
-        c = geometry.weights[i]
-        reach = eta * n * c * geometry.row_norms_squared[i]
-        if reach > 0.0:  # empty rows and rows without weight are solved already
-            u = 0.0
-            if outside is not None:
-                u += outside[i]
-            for k in range(A.line_length(i)):
-                j, a = A.at(i, k)
-                u += a * table[j, X]
-            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
-            move = c * (y_new - y[i])
-            y[i] = y_new
-            ahead = eta * n * move
-            for k in range(A.line_length(i)):
-                j, a = A.at(i, k)
-                eta_j = table[j, STEP]
-                l1, _, lower, upper = net.numbers(j)
-                z = table[j, X] - eta_j * table[j, GRADIENT] - ahead * a
-                cut = eta_j * l1
-                soft = max(z - cut, 0.0) + min(z + cut, 0.0)
-                table[j, X] = min(max(soft * table[j, SHRINK], lower), upper)
-                table[j, GRADIENT] += a * move
-
-
-@helper
 def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
-    """The same for dense rows where every feature has the same l2 and nothing else.
+    """Dense rows where every feature has the same l2 and nothing else; returns True.
 
     The margin of the next row is summed up while x moves: x is read once a row instead of twice.
     """
@@ -111,6 +74,86 @@ def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
             for j in range(d):
                 following += A.entry(after, j) * table[j, X]
         u = following
+    return True
+
+
+def plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order):
+    """The same where x = scale G, the next margin summed up while G moves."""
+    d = len(G)
+    u = 0.0
+    for j in range(d):
+        u += A.entry(order[0], j) * G[j]
+    for k in range(len(order)):
+        i, after = order[k], order[min(k + 1, len(order) - 1)]
+        c = geometry.weights[i]
+        reach = c * geometry.row_norms_squared[i]
+        move = 0.0
+        if reach > 0.0:
+            ahead = y[i] + scale * u / reach
+            if outside is not None:
+                ahead += outside[i] / reach
+            y_new = loss.prox_near(ahead, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+        u = 0.0
+        if move != 0.0:
+            for j in range(d):
+                g = G[j] + A.entry(i, j) * move
+                G[j] = g
+                u += A.entry(after, j) * g
+        else:
+            for j in range(d):
+                u += A.entry(after, j) * G[j]
+    return True
+
+
+def not_plain(A, n, outside, b, geometry, state, loss, eta, order):
+    """Sparse rows have no way of their own."""
+    return False
+
+
+def not_plain_tied(A, outside, b, geometry, y, G, loss, scale, order):
+    """The same where x = scale G."""
+    return False
+
+
+plain_steps = by_layout(plain_row_steps, not_plain)
+plain_tied = by_layout(plain_tied_steps, not_plain_tied)
+
+
+@kernel
+def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
+    """Visit the rows of ``order`` once, x free.
+
+    A is a tile: b, the geometry and the state are those of its rows and columns. n is the number of
+    rows of all the data, ``outside`` what other columns add to the margins (None: nothing).
+    """
+    y, table = state
+    if net.is_plain() and plain_steps(A, n, outside, b, geometry, state, loss, eta, order):
+        return
+    for i in order:
+        c = geometry.weights[i]
+        reach = eta * n * c * geometry.row_norms_squared[i]
+        if reach > 0.0:  # empty rows and rows without weight are solved already
+            u = 0.0
+            if outside is not None:
+                u += outside[i]
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                u += a * table[j, X]
+            y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
+            move = c * (y_new - y[i])
+            y[i] = y_new
+            ahead = eta * n * move
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                eta_j = table[j, STEP]
+                l1, _, lower, upper = net.numbers(j)
+                z = table[j, X] - eta_j * table[j, GRADIENT] - ahead * a
+                cut = eta_j * l1
+                soft = max(z - cut, 0.0) + min(z + cut, 0.0)
+                table[j, X] = min(max(soft * table[j, SHRINK], lower), upper)
+                table[j, GRADIENT] += a * move
 
 
 @kernel
@@ -119,8 +162,7 @@ def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
 
     Where x = scale G, the gradient alone is read and written, and it fits into a nearer cache.
     """
-    if A.is_dense() and scale != 0.0:
-        plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order)
+    if scale != 0.0 and plain_tied(A, outside, b, geometry, y, G, loss, scale, order):
         return
     for i in order:
         c = geometry.weights[i]
@@ -148,36 +190,6 @@ def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
                 for k in range(A.line_length(i)):
                     j, a = A.at(i, k)
                     G[j] += a * move
-
-
-@helper
-def plain_tied_steps(A, outside, b, geometry, y, G, loss, scale, order):
-    """The same for dense rows and x = scale G, the next margin summed up while G moves."""
-    d = len(G)
-    u = 0.0
-    for j in range(d):
-        u += A.entry(order[0], j) * G[j]
-    for k in range(len(order)):
-        i, after = order[k], order[min(k + 1, len(order) - 1)]
-        c = geometry.weights[i]
-        reach = c * geometry.row_norms_squared[i]
-        move = 0.0
-        if reach > 0.0:
-            ahead = y[i] + scale * u / reach
-            if outside is not None:
-                ahead += outside[i] / reach
-            y_new = loss.prox_near(ahead, b[i], 1.0 / reach, y[i])
-            move = c * (y_new - y[i])
-            y[i] = y_new
-        u = 0.0
-        if move != 0.0:
-            for j in range(d):
-                g = G[j] + A.entry(i, j) * move
-                G[j] = g
-                u += A.entry(after, j) * g
-        else:
-            for j in range(d):
-                u += A.entry(after, j) * G[j]
 
 
 @kernel

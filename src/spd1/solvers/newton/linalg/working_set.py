@@ -9,7 +9,7 @@ import numpy as np
 
 from ....data.facts import Reads
 from ....data.products import spread_lines
-from ....kernel.jit import helper, kernel
+from ....kernel.jit import by_layout, helper, kernel
 from ..tuning import ENTRY, SPARSE_ENTRY
 
 __all__ = ["Lines", "forces"]
@@ -28,17 +28,8 @@ def best_end(old, linear, l1, lower, upper):
     return min(max(end, lower), upper) if abs(end) < math.inf else old
 
 
-@kernel
-def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
-    """Coordinate descent on  slope'dm + dm' diag(bend) dm / 2 + h(z),  line by line.
-
-    The first sweep visits every coordinate, later ones those that are not pinned to a kink or a
-    bound. ``slope`` follows: it is the model's derivative in the margins. Returns a lower bound of
-    how much the last sweep gained, and of how much the one before did, and the entries read; after
-    ``least`` sweeps one that does not gain ``enough`` is the last.
-    """
-    if B.is_dense():
-        return descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough)
+def descend_sparse(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
+    """The body of ``descend`` for sparse lines."""
     gain = 0.0
     before = 0.0
     read = 0
@@ -80,7 +71,6 @@ def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enoug
     return gain, before, read
 
 
-@helper
 def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
     """The same for dense lines: what a step does to the slope is added when the next one reads it.
 
@@ -133,6 +123,21 @@ def descend_dense(B, ids, table, z, curvature, bend, flat, slope, least, sweeps,
     return gain, before, read
 
 
+descend_lines = by_layout(descend_dense, descend_sparse)
+
+
+@kernel
+def descend(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
+    """Coordinate descent on  slope'dm + dm' diag(bend) dm / 2 + h(z),  line by line.
+
+    The first sweep visits every coordinate, later ones those that are not pinned to a kink or a
+    bound. ``slope`` follows: it is the model's derivative in the margins. Returns a lower bound of
+    how much the last sweep gained, and of how much the one before did, and the entries read; after
+    ``least`` sweeps one that does not gain ``enough`` is the last.
+    """
+    return descend_lines(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough)
+
+
 @kernel
 def forces(z, gradient, table, near, slack, out):
     """How strongly each coordinate wants to move; returns how many are not zero.
@@ -177,22 +182,52 @@ def curvatures(B, ids, bend, out):
         out[w] = total
 
 
+def dots_by_fours(B, ids, slope, out):
+    """What ``line_dots`` does for dense lines, four to one reading of the slope; how many."""
+    for w in range(0, len(ids) - 3, 4):
+        i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(len(slope)):
+            s = slope[j]
+            s0 += B.entry(i0, j) * s
+            s1 += B.entry(i1, j) * s
+            s2 += B.entry(i2, j) * s
+            s3 += B.entry(i3, j) * s
+        out[w], out[w + 1], out[w + 2], out[w + 3] = s0, s1, s2, s3
+    return len(ids) // 4 * 4
+
+
+def moves_by_fours(B, ids, step, m):
+    """The same for ``move_margins``."""
+    for w in range(0, len(ids) - 3, 4):
+        i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
+        t0, t1, t2, t3 = step[w], step[w + 1], step[w + 2], step[w + 3]
+        if t0 != 0.0 or t1 != 0.0 or t2 != 0.0 or t3 != 0.0:
+            for j in range(len(m)):
+                m[j] += (B.entry(i0, j) * t0 + B.entry(i1, j) * t1) + (
+                    B.entry(i2, j) * t2 + B.entry(i3, j) * t3
+                )
+    return len(ids) // 4 * 4
+
+
+def no_dots(B, ids, slope, out):
+    """Sparse lines are taken one by one."""
+    return 0
+
+
+def no_moves(B, ids, step, m):
+    """The same for ``move_margins``."""
+    return 0
+
+
+first_dots = by_layout(dots_by_fours, no_dots)
+first_moves = by_layout(moves_by_fours, no_moves)
+
+
 @kernel
 def line_dots(B, ids, slope, out):
     """out_w = b_w . slope."""
-    first = 0
-    if B.is_dense():  # four lines to one reading of the slope
-        for w in range(0, len(ids) - 3, 4):
-            i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for j in range(len(slope)):
-                s = slope[j]
-                s0 += B.entry(i0, j) * s
-                s1 += B.entry(i1, j) * s
-                s2 += B.entry(i2, j) * s
-                s3 += B.entry(i3, j) * s
-            out[w], out[w + 1], out[w + 2], out[w + 3] = s0, s1, s2, s3
-        first = len(ids) // 4 * 4
+    first = first_dots(B, ids, slope, out)
     for w in range(first, len(ids)):
         total = 0.0
         for k in range(B.line_length(ids[w])):
@@ -204,17 +239,7 @@ def line_dots(B, ids, slope, out):
 @kernel
 def move_margins(B, ids, step, m):
     """Add sum_w step_w b_w to m."""
-    first = 0
-    if B.is_dense():
-        for w in range(0, len(ids) - 3, 4):
-            i0, i1, i2, i3 = ids[w], ids[w + 1], ids[w + 2], ids[w + 3]
-            t0, t1, t2, t3 = step[w], step[w + 1], step[w + 2], step[w + 3]
-            if t0 != 0.0 or t1 != 0.0 or t2 != 0.0 or t3 != 0.0:
-                for j in range(len(m)):
-                    m[j] += (B.entry(i0, j) * t0 + B.entry(i1, j) * t1) + (
-                        B.entry(i2, j) * t2 + B.entry(i3, j) * t3
-                    )
-        first = len(ids) // 4 * 4
+    first = first_moves(B, ids, step, m)
     for w in range(first, len(ids)):
         if step[w] != 0.0:
             for k in range(B.line_length(ids[w])):
