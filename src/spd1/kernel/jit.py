@@ -301,6 +301,7 @@ class Kernel:
         update_wrapper(self, function)
         self.function, self.on_disk = function, on_disk
         self.made: Any = None
+        self.aside = False  # whether the package has the dispatcher by name
 
     @property
     def dispatcher(self) -> Any:
@@ -317,14 +318,17 @@ class Kernel:
         return self.made
 
     def __call__(self, *arguments: Any) -> Any:
-        self._step_aside()
+        if not self.aside:
+            self._step_aside()
         return self.dispatcher(*arguments)
 
     def _step_aside(self) -> None:
         """Put the dispatcher in place of this object wherever the package has it by name.
 
-        The next call is then Numba's own: small fits are made of calls.
+        The next call is then Numba's own: small fits are made of calls. Others, who hold this
+        object, go on through it.
         """
+        self.aside = True
         for name, module in list(sys.modules.items()):
             if name.startswith(PACKAGE + "."):
                 names = [key for key, value in vars(module).items() if value is self]
