@@ -49,8 +49,6 @@ def squares_of_lines(A, out):
 
 def margins(A: Any, x: np.ndarray) -> np.ndarray:
     """A x."""
-    if not x.any():
-        return np.zeros(A.rows())
     if A.row_major:
         out = np.empty(A.rows())
         dot_lines(A, x, out)

@@ -173,8 +173,7 @@ class Models:
             )
             self.count(lines, sweeps)
             total += progress.gain * sweeps
-            free = np.flatnonzero(~pinned(z, table))
-            step, sweeps, cost = self.decide(work, progress, goal, total, free, few)
+            step, sweeps, cost = self.decide(work, z, progress, goal, total, few)
             if step is Next.SWEEP:
                 continue
             if step is not Next.NEWTON:
@@ -197,10 +196,10 @@ class Models:
     def decide(
         self,
         work: WorkingSet,
+        z: np.ndarray,
         progress: Progress,
         goal: float,
         total: float,
-        free: np.ndarray,
         few: int,
     ) -> tuple[Next, int, float]:
         """What comes next, how many sweeps if it is sweeps, and what Newton's step costs in sweeps.
@@ -214,6 +213,7 @@ class Models:
         if total > pace.gap and not self.face.quadratic:
             return Next.ENOUGH, few, 0.0  # more than there is: the model does not hold so far out
         lines, table = work.lines, work.table
+        free = np.flatnonzero(~pinned(z, table))
         crowded = len(free) > CROWDED * lines.width and table[0, 2] == 0.0
         if crowded and pace.lazy < 3 * self.patience:  # H is singular: sweep on
             return (Next.ENOUGH if there else Next.SWEEP), 5 * few, 0.0
