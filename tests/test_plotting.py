@@ -12,16 +12,6 @@ from support import oracle
 
 
 @pytest.fixture
-def problem():
-    return oracle.make_case("logistic", "l2", False).problem()
-
-
-@pytest.fixture
-def finished(problem):
-    return solve(problem, "spd1-vr", max_passes=100, tol=1e-9)
-
-
-@pytest.fixture
 def pyplot():
     import matplotlib
 

@@ -15,16 +15,6 @@ from support.cases import EVERY_METHOD
 COLUMNS = ("passes", "paper_passes", "seconds", "primal", "dual", "gap", "rel_gap")
 
 
-@pytest.fixture
-def problem():
-    return oracle.make_case("logistic", "l2", False).problem()
-
-
-@pytest.fixture
-def finished(problem):
-    return solve(problem, "spd1-vr", max_passes=100, tol=1e-9)
-
-
 # The history.
 
 

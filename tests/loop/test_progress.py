@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import pytest
-
 from spd1 import solve
-from support import oracle
-
-
-@pytest.fixture
-def problem():
-    return oracle.make_case("logistic", "l2", False).problem()
 
 
 def test_verbose_writes_lines_to_a_pipe(problem, capsys):

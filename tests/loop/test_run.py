@@ -19,11 +19,6 @@ from support.cases import EVERY_METHOD
 COLUMNS = ("passes", "paper_passes", "seconds", "primal", "dual", "gap", "rel_gap")
 
 
-@pytest.fixture
-def problem():
-    return oracle.make_case("logistic", "l2", False).problem()
-
-
 def endless(problem, **arguments):
     """A run that only its limits end: fading steps never bring the gap to zero."""
     defaults = {"method": "spd1", "tol": 1e-300, "max_passes": 1e12, "max_seconds": 60.0}
