@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .data.convert import as_matrix, as_real, plain_array
+from .data.convert import as_real, plain_array, with_square_sum
 from .data.facts import Facts, Reads
 from .data.grid import Grid
 from .errors import DataError
@@ -18,6 +18,9 @@ from .regularizers import as_regularizer
 from .terms import dual_guess, loss_terms, net_terms
 
 __all__ = ["Problem"]
+
+ROUNDED = 8.0 * float(np.finfo(float).eps)  # error of a sum of products / sum of their sizes
+SUBTLE = 1e-10  # a penalty beside which rounding shows above this share is looked at in detail
 
 
 class Problem:
@@ -48,7 +51,7 @@ class Problem:
     def __init__(
         self, A: Any, b: Any, loss: Any = "logistic", reg: Any = None, sample_weight: Any = None
     ) -> None:
-        self.grid = Grid.whole(as_matrix(A))
+        self.grid = Grid.whole(*with_square_sum(A))
         self.n: int = self.grid.n
         self.d: int = self.grid.d
         self.stored: int = self.grid.stored  # entries: a pass reads so many
@@ -79,7 +82,7 @@ class Problem:
         other = copy.copy(self)
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
-        for name in ("dual_bounds", "free_columns"):
+        for name in ("dual_bounds", "free_columns", "start_value"):
             other.__dict__.pop(name, None)
         other.notes = {}
         return other
@@ -159,9 +162,12 @@ class Problem:
 
     @cached_property
     def dual_bounds(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained."""
-        reg, d = self.reg, self.d
-        if reg.mu > 0.0:
+        """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained.
+
+        An l2 as faint as rounding counts as none.
+        """
+        reg, d, faint = self.reg, self.d, self.faint_l2
+        if reg.mu > faint:
             return None, None
         if reg.scalar:
             high = math.inf if reg.upper < math.inf else reg.l1
@@ -169,7 +175,7 @@ class Problem:
             if not (math.isfinite(high) or math.isfinite(low)):
                 return None, None
             return np.full(d, low), np.full(d, high)
-        flat = np.asarray(reg.l2) == 0.0
+        flat = np.asarray(reg.l2) <= faint
         up = flat & np.isinf(reg.upper)
         down = flat & np.isinf(reg.lower)
         if not (np.any(up) or np.any(down)):
@@ -178,6 +184,15 @@ class Problem:
         high = np.where(np.broadcast_to(up, (d,)), l1, math.inf)
         low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
         return low, high
+
+    @property
+    def faint_l2(self) -> float:
+        """An l2 up to this is so small that the rounding of v shows in v^2 / l2.
+
+        Certificates take it for zero, which can only make the bound smaller. The error of v is
+        about eps |A| |c y|, and |c y|^2 <= max c sum c y^2, a sum about as large as the objective.
+        """
+        return ROUNDED**2 / SUBTLE * self.grid.square_sum * float(self.c.max())
 
     @cached_property
     def free_columns(self) -> np.ndarray:
@@ -196,6 +211,20 @@ class Problem:
         slopes = np.empty(self.n)
         dual_guess(np.zeros(self.n), self.b, self.loss, slopes)
         return self.adjoint(self.c * slopes)
+
+    @cached_property
+    def start_value(self) -> float:
+        """The objective before anything is learnt: at the minimiser of the regularizer.
+
+        For targets that are far from zero, at a constant prediction: else their mean alone, which
+        an intercept takes away, would make any gap look small.
+        """
+        start = self.primal(self.reg.minimiser(self.d))
+        if self.label_kind != "real" or np.all(self.b == self.b[0]):
+            return start
+        level = np.full(self.n, float(self.c @ self.b))
+        constant = float(loss_terms(level, np.zeros(self.n), self.b, self.c, self.loss)[0])
+        return min(start, constant) if constant > 0.0 else start
 
     @property
     def R(self) -> float:

@@ -22,6 +22,7 @@ from .kernel.jit import compiled
 __all__ = ["L1", "L2", "Box", "ElasticNet", "as_regularizer"]
 
 FIELDS = ("l1", "l2", "lower", "upper")
+LEAST_L2 = 1e-307
 
 
 class Regularizer:
@@ -159,6 +160,9 @@ class ElasticNet:
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):
                 raise ParameterError(f"{name} must be finite and not negative")
+        l2 = np.asarray(self.l2)
+        if np.any((l2 > 0.0) & (l2 < LEAST_L2)):
+            raise ParameterError(f"l2 below {LEAST_L2:g} has no inverse in float64: use 0")
         if np.any(np.asarray(self.lower) == math.inf) or np.any(
             np.asarray(self.upper) == -math.inf
         ):
@@ -171,7 +175,8 @@ class ElasticNet:
 
     def _in_order(self) -> bool:
         box = self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf
-        return bool(box and 0 <= self.l1 < math.inf and 0 <= self.l2 < math.inf)
+        l2 = self.l2 == 0.0 or LEAST_L2 <= self.l2 < math.inf
+        return bool(box and 0 <= self.l1 < math.inf and l2)
 
     def _values(self) -> tuple[Any, ...]:
         return self.l1, self.l2, self.lower, self.upper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class Trace:
     dual
         Best lower bound proven so far.
     gap, rel_gap
-        ``primal - dual``, and the same relative to ``max(|primal|, |dual|)``.
+        ``primal - dual``, and the same relative to ``max(|primal|, |dual|, floor)``.
     """
 
     def __init__(self) -> None:
@@ -72,7 +73,7 @@ class Result:
     x, y : ndarray
         Solution and the feasible dual point that certifies it.
     primal, dual, gap, rel_gap : float
-        ``gap >= P(x) - P*``; ``rel_gap = gap / max(|primal|, |dual|)``.
+        ``gap >= P(x) - P*``; ``rel_gap = gap / max(|primal|, |dual|, floor)``.
     status : str
         ``converged`` (rel_gap <= tol), ``max_passes``, ``max_seconds``, ``interrupted`` (Ctrl-C
         or the callback) or ``diverged``.
@@ -82,6 +83,8 @@ class Result:
     method : str
     steps : dict
         Step sizes in force at the end.
+    floor, reach : float
+        See ``Certificate``.
     """
 
     x: np.ndarray
@@ -96,6 +99,8 @@ class Result:
     trace: Trace = field(repr=False)
     method: str = ""
     steps: dict[str, float] = field(default_factory=dict)
+    floor: float = 0.0
+    reach: float = math.inf
 
     @property
     def converged(self) -> bool:
@@ -105,7 +110,9 @@ class Result:
     @property
     def certificate(self) -> Certificate:
         """The certificate of ``x``."""
-        return Certificate(self.primal, self.dual, self.gap, self.rel_gap, self.y)
+        return Certificate(
+            self.primal, self.dual, self.gap, self.rel_gap, self.y, self.floor, self.reach
+        )
 
     def __repr__(self) -> str:
         return (

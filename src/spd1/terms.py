@@ -9,7 +9,14 @@ import math
 
 from .kernel.jit import helper, kernel
 
-__all__ = ["dual_guess", "loss_domain", "loss_terms", "net_terms"]
+__all__ = [
+    "dual_guess",
+    "loss_domain",
+    "loss_terms",
+    "loss_terms_near",
+    "net_terms",
+    "net_terms_near",
+]
 
 
 @kernel
@@ -17,13 +24,12 @@ def loss_terms(u, y, b, c, loss):
     """Sums over rows, weighted by c: phi(u), phi*(y), and phi(u) + phi*(y) - u y >= 0."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
     for i in range(len(u)):  # no branch, so that cheap losses are vectorised
-        value = loss.phi(u[i], b[i])
         star = loss.conjugate(y[i], b[i])
-        bracket = max(value + star - u[i] * y[i], 0.0)
         counts = c[i] > 0.0
-        primal += c[i] * value if counts else 0.0
+        primal += c[i] * loss.phi(u[i], b[i]) if counts else 0.0
         conjugate += c[i] * star if counts else 0.0
-        brackets += c[i] * bracket if counts else 0.0
+        bracket = loss.bracket(u[i], y[i], b[i])
+        brackets += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
     return primal, conjugate, brackets
 
 
@@ -33,12 +39,14 @@ def net_terms(x, v, net):
     primal, conjugate, brackets = 0.0, 0.0, 0.0
     if net.is_plain():
         l2 = net.numbers(0)[1]
-        for j in range(len(x)):
-            apart = l2 * x[j] - v[j]
+        inverse = 1.0 / l2
+        for j in range(len(x)):  # squares of v or of l2 x would underflow for a tiny l2
+            s = v[j] * inverse
+            apart = x[j] - s
             primal += x[j] * x[j]
-            conjugate += v[j] * v[j]
+            conjugate += v[j] * s
             brackets += apart * apart
-        return 0.5 * l2 * primal, conjugate / (2.0 * l2), brackets / (2.0 * l2)
+        return 0.5 * l2 * primal, 0.5 * conjugate, 0.5 * l2 * brackets
     if net.is_free():
         return free_terms(x, v, net)
     for j in range(len(x)):
@@ -57,13 +65,14 @@ def free_terms(x, v, net):
         inverse = 1.0 / l2
         for j in range(len(x)):
             beyond = max(v[j] - l1, 0.0) + min(v[j] + l1, 0.0)
-            apart = x[j] - beyond * inverse
-            rest = l1 * (abs(x[j]) - abs(beyond) * inverse) - (v[j] - beyond) * apart
+            s = beyond * inverse
+            apart = x[j] - s
+            rest = l1 * (abs(x[j]) - abs(s)) - (v[j] - beyond) * apart
             size += abs(x[j])
             square += x[j] * x[j]
-            conjugate += beyond * beyond
+            conjugate += beyond * s
             brackets += 0.5 * l2 * apart * apart + max(rest, 0.0)
-        return l1 * size + 0.5 * l2 * square, 0.5 * conjugate * inverse, brackets
+        return l1 * size + 0.5 * l2 * square, 0.5 * conjugate, brackets
     outside = 0.0
     for j in range(len(x)):
         outside += 1.0 if abs(v[j]) > l1 else 0.0
@@ -74,6 +83,36 @@ def free_terms(x, v, net):
     if outside > 0.0:
         return primal, math.inf, math.inf
     return primal, 0.0, brackets
+
+
+@kernel
+def loss_terms_near(u, y, reach, b, c, loss):
+    """The worst of ``loss_terms`` for a dual point that is known to lie in y +- reach only.
+
+    phi* and the brackets are convex in y: they are largest at an end.
+    """
+    conjugate, brackets = 0.0, 0.0
+    for i in range(len(u)):
+        if c[i] > 0.0:
+            below, above = y[i] - reach[i], y[i] + reach[i]
+            star = max(loss.conjugate(below, b[i]), loss.conjugate(above, b[i]))
+            conjugate += c[i] * star
+            bracket = math.inf
+            if star < math.inf:
+                bracket = max(loss.bracket(u[i], below, b[i]), loss.bracket(u[i], above, b[i]))
+            brackets += c[i] * bracket
+    return conjugate, brackets
+
+
+@kernel
+def net_terms_near(x, v, reach, net):
+    """The worst of ``net_terms`` for v +- reach; columns with reach 0 are taken as they are."""
+    conjugate, brackets = 0.0, 0.0
+    for j in range(len(x)):
+        below, above = v[j] - reach[j], v[j] + reach[j]
+        conjugate += max(net.g_conjugate(below, j), net.g_conjugate(above, j))
+        brackets += max(net.g_bracket(x[j], below, j), net.g_bracket(x[j], above, j))
+    return conjugate, brackets
 
 
 @kernel

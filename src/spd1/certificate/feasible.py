@@ -11,63 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import kernel
-from ..terms import loss_domain
-from .tuning import BALANCED, MEND_LIMIT, MEND_ROUNDS
+from ..problem import ROUNDED, SUBTLE
+from ..terms import loss_terms_near
+from .balance import Vicinity, free_columns_of, mended, vicinity
 
 if TYPE_CHECKING:
     from ..problem import Problem
 
 __all__ = ["made_feasible", "replace_infeasible", "room_inside"]
-
-
-def balanced(
-    problem: Problem,
-    y: np.ndarray,
-    v: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    free: np.ndarray,
-) -> np.ndarray:
-    """Whether each unpenalised column is feasible up to rounding."""
-    scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * y)
-    over = np.maximum(v[free] - high[free], low[free] - v[free])
-    return np.asarray(np.isfinite(scale) & (over <= BALANCED * scale))
-
-
-def mend(
-    problem: Problem, y: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray
-) -> np.ndarray:
-    """Move y so that unpenalised columns balance: weighted least squares, a few rounds.
-
-    Rows move in proportion to the room they have inside the domain of phi*, so that rows at its
-    ends stay there. If this does not succeed, y = 0 is the last resort: feasible, but weak.
-    """
-    if problem.n * len(free) <= MEND_LIMIT:
-        columns = problem.grid.dense_columns(free)
-        ends = np.empty(problem.n), np.empty(problem.n)
-        loss_domain(problem.b, problem.loss, *ends)
-        mended, touched = y, np.zeros(len(free), dtype=bool)
-        for _ in range(MEND_ROUNDS):
-            v = -(columns.T @ (problem.c * mended))
-            over = np.maximum(v - high[free], 0.0) + np.minimum(v - low[free], 0.0)
-            scale = np.sqrt(problem.column_norms_squared[free]) * np.linalg.norm(problem.c * mended)
-            touched |= np.abs(over) > BALANCED * scale
-            if np.all(np.isfinite(scale) & (np.abs(over) <= BALANCED * scale)):
-                return mended
-            room = np.minimum(np.minimum(mended - ends[0], ends[1] - mended), 1.0)
-            active = columns[:, touched]
-            normal = active.T @ ((problem.c * room)[:, None] * active)
-            if not (np.all(np.isfinite(normal)) and np.all(np.isfinite(v))):
-                break
-            shift = np.linalg.lstsq(normal, v[touched], rcond=1e-12)[0]
-            mended = np.clip(mended + room * (active @ shift), *ends)
-        if len(free) == 1:  # scale one sign's part down: 0 is in the domain of most losses
-            terms = columns[:, 0] * problem.c * y
-            plus, minus = terms[terms > 0].sum(), -terms[terms < 0].sum()
-            if 0.0 < plus < math.inf and 0.0 < minus < math.inf:
-                down = np.where(terms > 0, min(1.0, minus / plus), min(1.0, plus / minus))
-                return np.where(terms == 0, y, y * down)
-    return np.zeros(problem.n)
 
 
 @kernel
@@ -98,28 +49,109 @@ def room_inside(v, low, high):
 
 
 @kernel
+def room_inside_near(v, reach, low, high):
+    """The same for all of v +- reach."""
+    theta = 1.0
+    for j in range(len(v)):
+        if high[j] > 0.0 and v[j] + reach[j] > high[j]:
+            theta = min(theta, high[j] / (v[j] + reach[j]))
+        if low[j] < 0.0 and v[j] - reach[j] < low[j]:
+            theta = min(theta, low[j] / (v[j] - reach[j]))
+    return theta
+
+
+@kernel
 def scaled_inside(theta, v, low, high, out):
     """Scale v by theta; what rounding left outside the bounds is cut off."""
     for j in range(len(v)):
         out[j] = min(max(theta * v[j], low[j]), high[j])
 
 
+@kernel
+def scaled_inside_near(theta, v, reach, low, high, out):
+    """The same so that out +- theta reach is inside, too; columns with a bound of 0 stay there."""
+    for j in range(len(v)):
+        below = low[j] + theta * reach[j] if low[j] < 0.0 else low[j]
+        above = high[j] - theta * reach[j] if high[j] > 0.0 else high[j]
+        out[j] = min(max(theta * v[j], below), above)
+
+
 @np.errstate(all="ignore")
-def made_feasible(problem: Problem, y: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def made_feasible(
+    problem: Problem, y: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, Vicinity | None]:
     """Mend and scale y, with v = -A'(c y), until v is inside its bounds.
 
     y must be inside the domain of phi*. Columns with l2 > 0 or a bounded box ask nothing. Columns
     with l1 > 0 alone need |v_j| <= l1_j: y is scaled down. Columns with no penalty at all need
-    v_j = 0 (on their unbounded sides): y is moved where it has room to move.
+    v_j = 0 (on their unbounded sides): y is moved where it has room to move, and what rounding
+    leaves open is said by a vicinity. If nothing helps, y = 0 is feasible, but weak.
     """
     low, high = problem.dual_bounds
     if low is None or high is None:
-        return y, v
-    free = problem.free_columns
-    if len(free) and not balanced(problem, y, v, low, high, free).all():
-        y = mend(problem, y, low, high, free)
+        return y, v, None
+    near = None
+    if len(problem.free_columns):
+        y, near = balanced(problem, y)
+        if near is None:
+            return np.zeros(problem.n), np.zeros(problem.d), None
         v = -problem.adjoint(problem.c * y)
-    theta = room_inside(v, low, high)
+    elif rounding_shows(problem, y):
+        near = rounded(problem, y)
     inside = np.empty(problem.d)
-    scaled_inside(theta, v, low, high, inside)
-    return y * theta if theta < 1.0 else y, inside
+    if near is None:
+        theta = room_inside(v, low, high)
+        scaled_inside(theta, v, low, high, inside)
+        return y * theta if theta < 1.0 else y, inside, None
+    theta = room_inside_near(v, near.columns, low, high)
+    scaled_inside_near(theta, v, near.columns, low, high, inside)
+    return y * theta if theta < 1.0 else y, inside, near.scaled(theta) if theta < 1.0 else near
+
+
+def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | None]:
+    """The point mended for columns without penalty, and its vicinity; None if that fails."""
+    free = free_columns_of(problem)
+    if free is None:
+        return y, None
+    moved = mended(problem, y, free)
+    near = vicinity(problem, moved, free)
+    if near is not None and inside_domain(problem, moved, near):
+        return moved, near
+    if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses
+        moved = mended(problem, evened(problem, y, free.M[:, 0]), free)
+        near = vicinity(problem, moved, free)
+        if near is not None and inside_domain(problem, moved, near):
+            return moved, near
+    return y, None
+
+
+def evened(problem: Problem, y: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Y with the terms of one sign scaled down until a column's sum is zero."""
+    terms = column * problem.c * y
+    plus, minus = terms[terms > 0].sum(), -terms[terms < 0].sum()
+    if not (0.0 < plus < math.inf and 0.0 < minus < math.inf):
+        return np.zeros(problem.n)
+    down = np.where(terms > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+    return np.where(terms == 0, y, y * down)
+
+
+def inside_domain(problem: Problem, y: np.ndarray, near: Vicinity) -> bool:
+    """Whether phi* is finite on the whole vicinity."""
+    nothing = np.zeros(problem.n)
+    p = problem
+    return math.isfinite(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[0])
+
+
+def rounding_shows(problem: Problem, y: np.ndarray) -> bool:
+    """Whether an l1 without l2 is so small that the rounding of v matters beside it."""
+    low, high = problem.dual_bounds
+    assert low is not None and high is not None
+    least = min(float(np.min(high)), -float(np.max(low)))
+    size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
+    return bool(not ROUNDED * size <= SUBTLE * least)
+
+
+def rounded(problem: Problem, y: np.ndarray) -> Vicinity:
+    """How far rounding may have moved v from -A'(c y)."""
+    size = ROUNDED * float(np.linalg.norm(problem.c * y))
+    return Vicinity(np.zeros(problem.n), size * np.sqrt(problem.column_norms_squared))

@@ -3,7 +3,8 @@
     gap = sum_i c_i [phi(u_i) + phi*(y_i) - u_i y_i] + sum_j [g_j(x_j) + g_j*(v_j) - x_j v_j]
 
 with u = A x and v = -A'(c y). Every bracket is >= 0, so the sum loses nothing to cancellation,
-and ``gap >= P(x) - P*`` because y is made feasible first.
+and ``gap >= P(x) - P*`` because y is made feasible first. ``docs/certificate.md`` says up to which
+rounding.
 """
 
 from __future__ import annotations
@@ -18,8 +19,16 @@ from ..problem import Problem, check_point
 from .feasible import replace_infeasible
 from .points import TINY, Pair, dual_from_margins, feasible_dual, paired, primal_point, zero_dual
 from .segments import better
+from .tuning import HELD, LEAST_SHARE
 
-__all__ = ["Certificate", "certificate_of", "certify_point", "refuse_without_bound", "relative"]
+__all__ = [
+    "Certificate",
+    "certificate_of",
+    "certify_point",
+    "floor_of",
+    "refuse_without_bound",
+    "relative",
+]
 
 
 class Certificate(NamedTuple):
@@ -32,9 +41,17 @@ class Certificate(NamedTuple):
     gap : float
         ``primal - dual``, summed without cancellation: an upper bound of P(x) - P*.
     rel_gap : float
-        ``gap / max(|primal|, |dual|)``.
+        ``gap / max(|primal|, |dual|, floor)``.
     y : ndarray
         The feasible dual point that proves it.
+    floor : float
+        1e-8 of the objective at the start: at zero, or the point of the box nearest to it, or of a
+        constant prediction if that is less. An optimum of 0 is measured against it: no gap is small
+        relative to nothing.
+    reach : float
+        Infinite: proven against every point. Otherwise some columns without penalty are
+        combinations of others to within rounding, and it is proven against all points for which
+        each column without penalty adds at most this to any prediction.
     """
 
     primal: float
@@ -42,14 +59,25 @@ class Certificate(NamedTuple):
     gap: float
     rel_gap: float
     y: np.ndarray
+    floor: float = 0.0
+    reach: float = math.inf
 
     def __str__(self) -> str:
         if not math.isfinite(self.gap):
             return "Not certified: the objective or its lower bound is infinite at this point."
+        share = f"{self.rel_gap:.2g} of it"
+        if self.floor > max(abs(self.primal), abs(self.dual)):
+            share = f"{self.rel_gap:.2g} of {self.floor:.2g}, 1e-8 of the objective at the start"
+        among = ""
+        if math.isfinite(self.reach):
+            among = (
+                " Some columns without penalty are combinations of others to within rounding: "
+                f"points for which one of them adds more than {self.reach:.2g} to a prediction are "
+                "not ruled out."
+            )
         return (
             f"Certified: the objective is {self.primal:.10g} and no point can be below "
-            f"{self.dual + 0.0:.10g}; at most {self.gap:.3g} ({self.rel_gap:.2g} of it) is left to "
-            "gain."
+            f"{self.dual + 0.0:.10g}; at most {self.gap:.3g} ({share}) is left to gain.{among}"
         )
 
 
@@ -63,19 +91,32 @@ def certify_point(x: Any, problem: Problem, y: Any = None) -> Certificate:
         replace_infeasible(given, guess, problem.b, problem.loss)
         dual = better(problem, dual, feasible_dual(problem, given))
     refuse_without_bound(problem, dual.value)
-    return certificate_of(paired(problem, point, dual))
+    return certificate_of(problem, paired(problem, point, dual))
 
 
-def certificate_of(pair: Pair) -> Certificate:
-    """The certificate of a pair."""
-    primal, dual = pair.point.value, pair.dual.value
+def certificate_of(problem: Problem, pair: Pair) -> Certificate:
+    """The certificate of a pair.
+
+    Whatever its terms say, the gap is not below the difference of the values by more than rounding.
+    """
+    primal, dual = pair.point.value, pair.dual.value - pair.open
     gap = pair.gap if math.isfinite(pair.gap) else math.inf
-    return Certificate(primal, dual, gap, relative(gap, primal, dual), pair.dual.y)
+    if math.isfinite(primal - dual):
+        gap = max(gap, primal - dual - HELD * (abs(primal) + abs(dual)))
+    floor = floor_of(problem)
+    rel_gap = relative(gap, primal, dual, floor)
+    return Certificate(primal, dual, gap, rel_gap, pair.dual.y, floor, pair.reach)
 
 
-def relative(gap: float, primal: float, dual: float) -> float:
-    """Gap / max(|primal|, |dual|)."""
-    return gap / max(abs(primal), abs(dual), TINY) if math.isfinite(gap) else math.inf
+def floor_of(problem: Problem) -> float:
+    """What a gap is relative to if the objective is less: a share of the objective at the start."""
+    start = abs(problem.start_value)
+    return LEAST_SHARE * start if math.isfinite(start) else 0.0
+
+
+def relative(gap: float, primal: float, dual: float, floor: float = 0.0) -> float:
+    """Gap / max(|primal|, |dual|, floor)."""
+    return gap / max(abs(primal), abs(dual), floor, TINY) if math.isfinite(gap) else math.inf
 
 
 def refuse_without_bound(problem: Problem, dual: float) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..terms import dual_guess, loss_terms, net_terms
+from ..terms import dual_guess, loss_terms, loss_terms_near, net_terms, net_terms_near
+from .balance import Vicinity, free_columns_of
 from .feasible import made_feasible
+from .tuning import REACH
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -18,6 +20,7 @@ __all__ = [
     "Pair",
     "PrimalPoint",
     "dual_from_margins",
+    "dual_here",
     "dual_of",
     "feasible_dual",
     "pair_of",
@@ -39,20 +42,32 @@ class PrimalPoint(NamedTuple):
 
 
 class DualPoint(NamedTuple):
-    """A feasible y with v = -A'(c y) and its objective."""
+    """A feasible y with v = -A'(c y) and its objective.
+
+    Where columns have no penalty, y is feasible only to within rounding: a dual point that is
+    exactly so lies in its vicinity, and ``value`` bounds the objective of that one.
+    """
 
     y: np.ndarray
     v: np.ndarray
     value: float
+    near: Vicinity | None = None
 
 
 class Pair(NamedTuple):
-    """x and a feasible y with everything known about them: the gap is ``rows + columns``."""
+    """x and a feasible y with everything known about them: the gap is ``rows + columns``.
+
+    ``open`` is the part of ``columns`` that stands for columns without penalty that are
+    combinations of others to within rounding, and ``reach`` what is assumed of these: that each
+    adds no more to a prediction. See ``certificate/balance.py``.
+    """
 
     point: PrimalPoint
     dual: DualPoint
     rows: float
     columns: float
+    open: float = 0.0
+    reach: float = math.inf
 
     @property
     def gap(self) -> float:
@@ -100,14 +115,35 @@ def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
 
 
 @np.errstate(all="ignore")
-def dual_here(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
+def dual_here(
+    problem: Problem, y: np.ndarray, v: np.ndarray, near: Vicinity | None = None
+) -> DualPoint:
     """Evaluate D at a feasible y; a sum that overflowed counts as minus infinity."""
-    zero_u, zero_x = np.zeros(problem.n), np.zeros(problem.d)
-    value = -float(
-        loss_terms(zero_u, y, problem.b, problem.c, problem.loss)[1]
-        + net_terms(zero_x, v, problem.net)[1]
-    )
-    return DualPoint(y, v, value if math.isfinite(value) else -math.inf)
+    value = -(conjugate_sum(problem, y, near) + net_conjugate_sum(problem, v, near))
+    return DualPoint(y, v, value if math.isfinite(value) else -math.inf, near)
+
+
+def conjugate_sum(problem: Problem, y: np.ndarray, near: Vicinity | None) -> float:
+    """Sum of c phi*(y), the largest of the vicinity."""
+    p, nothing = problem, np.zeros(problem.n)
+    if near is None:
+        return float(loss_terms(nothing, y, p.b, p.c, p.loss)[1])
+    return float(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[0])
+
+
+def net_conjugate_sum(problem: Problem, v: np.ndarray, near: Vicinity | None) -> float:
+    """Sum of g*(v), the largest of the vicinity; what is open is left to ``paired``."""
+    nothing = np.zeros(problem.d)
+    if near is None:
+        return float(net_terms(nothing, v, problem.net)[1])
+    return float(net_terms_near(nothing, v, penalised(problem, near), problem.net)[0])
+
+
+def penalised(problem: Problem, near: Vicinity) -> np.ndarray:
+    """The vicinity's columns, zero for those without penalty."""
+    reach = near.columns.copy()
+    reach[problem.free_columns] = 0.0
+    return reach
 
 
 def zero_dual(problem: Problem) -> DualPoint:
@@ -117,8 +153,11 @@ def zero_dual(problem: Problem) -> DualPoint:
 
 def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray) -> Pair:
     """Evaluate x and y where u = A x and v = -A'(c y) are known; y is made feasible first."""
+    near = None
     if problem.dual_bounds[0] is not None:
-        y, v = made_feasible(problem, y, v)
+        y, v, near = made_feasible(problem, y, v)
+    if near is not None:
+        return paired(problem, primal_of(problem, x, u), dual_here(problem, y, v, near))
     loss, conjugate, rows = loss_terms(u, y, problem.b, problem.c, problem.loss)
     g, g_star, columns = net_terms(x, v, problem.net)
     primal, dual = loss + g, -(conjugate + g_star)
@@ -131,6 +170,25 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
     """Any x and any feasible y, evaluated already: they need not come from the same iteration."""
     if not (math.isfinite(point.value) and math.isfinite(dual.value)):
         return Pair(point, dual, math.inf, math.inf)
-    rows = loss_terms(point.u, dual.y, problem.b, problem.c, problem.loss)[2]
-    columns = net_terms(point.x, dual.v, problem.net)[2]
-    return Pair(point, dual, float(rows), float(columns))
+    p, (y, v, _, near) = problem, dual
+    if near is None:
+        rows = float(loss_terms(point.u, y, p.b, p.c, p.loss)[2])
+        columns = float(net_terms(point.x, v, p.net)[2])
+        return Pair(point, dual, rows, columns)
+    rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[1])
+    columns = float(net_terms_near(point.x, v, penalised(p, near), p.net)[1])
+    left, reach = open_terms(p, point, near)
+    return Pair(point, dual, rows, columns + left, left, reach)
+
+
+def open_terms(problem: Problem, point: PrimalPoint, near: Vicinity) -> tuple[float, float]:
+    """What columns that are not proved to balance may add to the gap, and within which reach."""
+    free = problem.free_columns
+    left = near.columns[free] if len(free) else free
+    if not np.any(left):
+        return 0.0, math.inf
+    known = free_columns_of(problem)
+    assert known is not None
+    adds = float(np.abs(point.x[free] * known.unit).max())
+    reach = REACH * max(adds, float(np.abs(point.u).max()), float(np.abs(problem.b).max()))
+    return float(np.sum(left * reach / known.unit)), reach

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import helper, kernel
+from .balance import Vicinity
 from .feasible import room_inside
-from .points import DualPoint, Pair, feasible_dual, pair_of, zero_dual
+from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
 from .tuning import ROUGHLY, SECTIONS
 
 if TYPE_CHECKING:
@@ -81,13 +82,28 @@ def better(
     theta, found = best_between(*ends, problem.b, problem.c, problem.loss, problem.net, sections)
     if not found > max(one.value, other.value):
         return other if other.value > one.value else one
-    y = one.y + theta * (other.y - one.y)
-    return DualPoint(y, one.v + theta * (other.v - one.v), float(found))
+    y, v = one.y + theta * (other.y - one.y), one.v + theta * (other.v - one.v)
+    near = _between(theta, one.near, other.near)
+    if near is None:
+        return DualPoint(y, v, float(found))
+    return max(one, dual_here(problem, y, v, near), other, key=lambda point: point.value)
+
+
+def _between(theta: float, one: Vicinity | None, other: Vicinity | None) -> Vicinity | None:
+    """The vicinity of (1 - theta) one + theta other."""
+    if one is None or other is None:
+        if one is None and other is None:
+            return None
+        return other.scaled(theta) if one is None else one.scaled(1.0 - theta)  # type: ignore
+    return Vicinity(
+        one.rows + theta * (other.rows - one.rows),
+        one.columns + theta * (other.columns - one.columns),
+    )
 
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
     """About the best multiple theta y, 0 <= theta <= 1; y alone may be far off."""
-    if problem.reg.scalar and problem.reg.plain and problem.mu > 0.0:
+    if problem.reg.scalar and problem.reg.plain and problem.dual_bounds[0] is None:
         return _best_multiple_of_plain(problem, y)
     zero, whole = zero_dual(problem), feasible_dual(problem, y)
     if not math.isfinite(zero.value):

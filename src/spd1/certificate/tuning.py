@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+UNIT = float(np.finfo(float).eps)
+
 MEND_ROUNDS = 20
 MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy: 160 MB
-BALANCED = 1e-13  # |sum| below this times the sum of absolute values counts as zero
+ROOMY = 1e-9  # rows nearer to an end of their domain, relative to the largest, do not move
+DEPENDENT = 20.0 * UNIT  # a column this near to the span of others, times sqrt(n), counts as in it
+REACH = 1000.0  # how much larger than what is known coefficients may be that could not be ruled out
+LEAST_SHARE = 1e-8  # gaps are relative to this share of the objective at the start, at least
+HELD = 1e-12  # share of primal and dual by which their difference may exceed the gap: rounding
 ROUGHLY = 4  # golden sections that find the best point of a segment to within a tenth
 SECTIONS = 10  # the same to within one per cent

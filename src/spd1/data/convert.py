@@ -7,6 +7,7 @@ compiled kernel serves writable and read-only data.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ import scipy.sparse as sp
 from ..errors import DataError
 from .matrix import CSC, CSR, Dense
 
-__all__ = ["as_matrix", "as_real", "as_scipy", "column_access", "plain_array", "row_access"]
+__all__ = [
+    "as_matrix",
+    "as_real",
+    "as_scipy",
+    "column_access",
+    "plain_array",
+    "row_access",
+    "with_square_sum",
+]
 
 Compressed = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]
 
@@ -39,11 +48,18 @@ def as_matrix(X: Any) -> Dense | CSR | CSC:
     >>> np.shares_memory(as_matrix(X).values, X)
     True
     """
+    return with_square_sum(X)[0]
+
+
+def with_square_sum(X: Any) -> tuple[Dense | CSR | CSC, float]:
+    """The same, and the sum of squares of all entries, or NaN where looking was cheaper without.
+
+    The sum is what proves every entry finite.
+    """
     A = _sparse(X) if sp.issparse(X) else _dense(X)
     if A.rows() == 0 or A.columns() == 0:
         raise DataError(f"A is empty: shape {A.rows()} x {A.columns()}")
-    _refuse_non_finite(A)
-    return A
+    return A, _refuse_non_finite(A)
 
 
 def row_access(A: Dense | CSR | CSC) -> Dense | CSR:
@@ -174,26 +190,30 @@ def _frozen(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def _refuse_non_finite(A: Dense | CSR | CSC) -> None:
-    """A finite sum proves every term finite; only otherwise are entries looked at, in blocks."""
+def _refuse_non_finite(A: Dense | CSR | CSC) -> float:
+    """A finite sum proves every term finite; only otherwise are entries looked at, in blocks.
+
+    Returns the sum of squares if that was the sum, and NaN if not.
+    """
     values = A.values if isinstance(A, Dense) else A.data
     flat = values.T if values.flags.f_contiguous else values
     with np.errstate(over="ignore", invalid="ignore"):
         if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum
             flat = flat.reshape(-1)
-            total = np.dot(flat, flat)
+            squares = total = np.dot(flat, flat)
         else:
-            total = values.sum(dtype=values.dtype)
+            squares, total = math.nan, values.sum(dtype=values.dtype)
         if np.isfinite(total):
-            return
+            return float(squares)
     if not isinstance(A, Dense):
         stored = np.flatnonzero(~np.isfinite(values))
         if len(stored):
             raise DataError(f"A has a non-finite stored value ({values[stored[0]]})")
-        return
+        return math.nan
     block = max(1, 2**20 // values.shape[1])
     for start in range(0, len(values), block):
         bad = np.argwhere(~np.isfinite(values[start : start + block]))
         if len(bad):
             i, j = int(bad[0][0]) + start, int(bad[0][1])
             raise DataError(f"A has a non-finite value ({values[i, j]}) at row {i}, column {j}")
+    return math.nan

@@ -10,6 +10,7 @@ Every operation says to a ledger how many entries it reads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -50,9 +51,12 @@ class Grid:
         self.facts = Facts()  # norms, counts, companions: computed when first needed
 
     @classmethod
-    def whole(cls, A: Tile) -> Grid:
-        """A matrix in memory: one tile."""
-        return cls([[A]])
+    def whole(cls, A: Tile, square_sum: float = math.nan) -> Grid:
+        """A matrix in memory: one tile; the sum of squares of its entries may be known."""
+        grid = cls([[A]])
+        if math.isfinite(square_sum):
+            grid.facts.known["square sum"] = square_sum, 0.0
+        return grid
 
     def watched(self, ledger: Reads) -> Grid:
         """The same grid, whose operations are told to this ledger; facts found are shared."""
@@ -74,7 +78,10 @@ class Grid:
             ]
             for p in range(rows)
         ]
-        return Grid(tiles, self.ledger)
+        grid = Grid(tiles, self.ledger)
+        if "square sum" in self.facts.known:
+            grid.facts.known["square sum"] = self.square_sum, 0.0
+        return grid
 
     # What the data looks like
 
@@ -258,6 +265,13 @@ class Grid:
         """|a'_j|^2."""
         return np.asarray(
             self.facts.get("column squares", self.ledger, lambda: self._squares(by_rows=False))
+        )
+
+    @property
+    def square_sum(self) -> float:
+        """Sum of squares of all entries."""
+        return float(
+            self.facts.get("square sum", self.ledger, lambda: float(self.row_squares.sum()))
         )
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:

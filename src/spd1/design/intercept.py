@@ -212,7 +212,7 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     """The result of the penalised problem as one of the whole: certified, or solved on."""
     tol = options.get("tol", 1e-6)
     v = -whole.adjoint(whole.c * lean.y)
-    proof = certificate_of(pair_of(whole, lean.x, whole.margins(lean.x), lean.y, v))
+    proof = certificate_of(whole, pair_of(whole, lean.x, whole.margins(lean.x), lean.y, v))
     last = lean.trace.rows[-1]
     # The certificate of the whole has read the data twice more.
     row = last._replace(passes=lean.passes + 2.0, **{k: getattr(proof, k) for k in GAPS})
@@ -224,7 +224,7 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
                 options[name] = max(options[name] - used, 1e-3)
         return continued(lean.trace, row, solve(whole, **options))
     status = "converged" if proof.rel_gap <= tol else lean.status
-    values = {k: getattr(proof, k) for k in (*GAPS, "y")}
+    values = {k: getattr(proof, k) for k in (*GAPS, "y", "floor", "reach")}
     return Result(**{**_fields(lean), **values, "status": status, "passes": row.passes})
 
 

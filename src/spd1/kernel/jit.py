@@ -43,7 +43,11 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 
 # Methods that loops over rows call: LLVM would leave larger ones as calls, one by one.
-VECTORISED = {"phi", "derivative", "curvature", "conjugate"}
+VECTORISED = {"phi", "derivative", "curvature", "conjugate", "bracket"}
+
+# Methods whose differences are taken in the order in which they are written: (u - b) - y is a small
+# number between large ones, u - (b + y) is noise.
+EXACT = {"bracket", "g_bracket"}
 
 _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter list
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
@@ -263,6 +267,8 @@ def _install_overloads() -> None:
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
         options = {"forceinline": True} if name in VECTORISED else {}
+        if name in EXACT:
+            options["fastmath"] = False
         overload_method(
             types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]
         )(_lookup(name, _parameters[name]))

@@ -114,5 +114,5 @@ class GramPath:
             v = (y * -p.c) @ self.values
             for k, alpha in enumerate(alphas[first : first + ALPHAS_AT_ONCE]):
                 whole = p.with_regularizer(net_of(float(alpha), self.ratio, self.positive))
-                proofs.append(certificate_of(shrunk_pair(whole, x[k], u[k], y[k], v[k])))
+                proofs.append(certificate_of(whole, shrunk_pair(whole, x[k], u[k], y[k], v[k])))
         return proofs

@@ -295,7 +295,7 @@ class Walk:
         margins = np.asarray(data @ self.x[:d][columns]).ravel() + float(self.x[d:].sum())
         self.v = -whole.adjoint(whole.c * self.y)
         dual = dual_of(whole, self.y, self.v)
-        proof = certificate_of(paired(whole, primal_of(whole, self.x, margins), dual))
+        proof = certificate_of(whole, paired(whole, primal_of(whole, self.x, margins), dual))
         force = self.v[:d] if self.positive else np.abs(self.v[:d])
         return proof, ~keep & (force > alpha * self.ratio)
 

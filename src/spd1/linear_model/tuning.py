@@ -20,3 +20,4 @@ FIRST_GOAL = 1e-2  # what a model leaves to gain, relative to the gap asked for,
 SHARPER = 1e-2  # ... and as a share of that when the gap does not follow
 GRAM_ROUNDS = 8
 ALPHAS_AT_ONCE = 64  # certified together: their margins are an array of that many columns
+PROVABLE = 1e-10  # expected counts of classes that are off by more prove nothing

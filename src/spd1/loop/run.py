@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..certificate.feasible import replace_infeasible
-from ..certificate.gap import Certificate, certificate_of, refuse_without_bound, relative
+from ..certificate.gap import (
+    Certificate,
+    certificate_of,
+    floor_of,
+    refuse_without_bound,
+    relative,
+)
 from ..certificate.points import (
     DualPoint,
     Pair,
@@ -136,14 +142,14 @@ class Run:
         kept, self.unverified = self.unverified, ""
         if not kept or self.best is None:
             return
-        p, (x, u, _), (y, v, _) = self.problem, *self.best
+        p, (x, u, _), (y, v, _, _) = self.problem, *self.best
         if kept == "margins":
             u = p.margins(x)
         else:
             v = -p.adjoint(p.c * y)
         pair = pair_of(p, x, u, y, v)
         self.keep(pair.point, pair.dual)
-        self._certificate = certificate_of(pair)
+        self._certificate = certificate_of(self.problem, pair)
 
     def advance(self) -> str:
         """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
@@ -214,7 +220,7 @@ class Run:
         self.keep(point, dual)
         self.unverified = self.method.maintains
         if point is pair.point and dual is pair.dual:
-            self._certificate = certificate_of(pair)
+            self._certificate = certificate_of(self.problem, pair)
         rel_gap = self.certificate().rel_gap
         seen = Seen(pair.gap, pair.point.x, pair.dual.y, pair.lag, rel_gap)
         return self.record(pair.point, seen)
@@ -248,8 +254,9 @@ class Run:
                 primal, gap = point.value, self.certificate().gap
             elif point is not None:
                 primal, gap = point.value, paired(self.problem, point, self.best[1]).gap
+        rel_gap = relative(gap, primal, dual, floor_of(self.problem))
         counts = self.ledger.passes, self.ledger.paper_passes, self.ledger.seconds
-        self.trace.rows.append(Progress(*counts, primal, dual, gap, relative(gap, primal, dual)))
+        self.trace.rows.append(Progress(*counts, primal, dual, gap, rel_gap))
         return seen
 
     def offer(self, point: PrimalPoint, dual: DualPoint) -> None:
@@ -263,7 +270,7 @@ class Run:
     def certificate(self) -> Certificate:
         assert self.best is not None  # evaluate() has run
         if self._certificate is None:
-            self._certificate = certificate_of(paired(self.problem, *self.best))
+            self._certificate = certificate_of(self.problem, paired(self.problem, *self.best))
         return self._certificate
 
     def result(self, status: str) -> Result:
@@ -274,5 +281,5 @@ class Run:
         assert self.best is not None
         return Result(
             self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.ledger.passes,
-            self.ledger.seconds, self.trace, self.label, dict(self.method.steps),
+            self.ledger.seconds, self.trace, self.label, dict(self.method.steps), c.floor, c.reach,
         )  # fmt: skip

@@ -33,6 +33,10 @@ class Absolute(NamedTuple):
     def conjugate(self, y, b):
         return b * y if abs(y) <= 1.0 else math.inf
 
+    def bracket(self, u, y, b):
+        r = u - b
+        return max(abs(r) - r * y, 0.0)
+
     def domain(self, b):
         return (-1.0, 1.0)
 

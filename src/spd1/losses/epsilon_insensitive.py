@@ -35,6 +35,13 @@ class EpsilonInsensitive(NamedTuple):
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) if abs(y) <= 1.0 else math.inf
 
+    def bracket(self, u, y, b):
+        # Each bound of r = u - b that y pushes against: eps for rows inside, 1 for those outside.
+        r = u - b
+        along = r if y > 0.0 else -r
+        beyond = max(abs(r) - self.eps, 0.0)
+        return max(beyond - abs(y) * (along - self.eps), 0.0)
+
     def domain(self, b):
         return (-1.0, 1.0)
 

@@ -33,6 +33,10 @@ class Hinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y if -1.0 <= b * y <= 0.0 else math.inf
 
+    def bracket(self, u, y, b):
+        short, s = 1.0 - b * u, -b * y
+        return max(short * (1.0 - s), -short * s, 0.0)
+
     def domain(self, b):
         return (-1.0, 0.0) if b > 0.0 else (0.0, 1.0)
 

@@ -38,6 +38,13 @@ class Huber(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y if abs(y) <= self.delta else math.inf
 
+    def bracket(self, u, y, b):
+        r = u - b
+        if abs(r) <= self.delta:
+            return 0.5 * (r - y) * (r - y)
+        along = y if r > 0.0 else -y
+        return max((self.delta - along) * (abs(r) - 0.5 * (self.delta + along)), 0.0)
+
     def domain(self, b):
         return (-self.delta, self.delta)
 

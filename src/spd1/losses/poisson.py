@@ -36,6 +36,13 @@ class Poisson(NamedTuple):
             return m * math.log(m) - m
         return 0.0 if m == 0.0 else math.inf
 
+    def bracket(self, u, y, b):
+        m = y + b  # phi + phi* - u y = m (log m - u) + (exp(u) - m): b is out of it
+        if not u < 709.0:
+            return math.inf
+        mean = math.exp(u)
+        return max(m * (math.log(m) - u) + (mean - m), 0.0) if m > 0.0 else mean
+
     def domain(self, b):
         return (-b, math.inf)
 

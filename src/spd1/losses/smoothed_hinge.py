@@ -40,6 +40,15 @@ class SmoothedHinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * self.s * y * y if -1.0 <= b * y <= 0.0 else math.inf
 
+    def bracket(self, u, y, b):
+        short, s = 1.0 - b * u, -b * y
+        if short <= 0.0:
+            return 0.5 * self.s * s * s - s * short
+        if short >= self.s:
+            return max((1.0 - s) * (short - 0.5 * self.s * (1.0 + s)), 0.0)
+        off = short - self.s * s
+        return 0.5 * off * off / self.s
+
     def domain(self, b):
         return (-1.0, 0.0) if b > 0.0 else (0.0, 1.0)
 

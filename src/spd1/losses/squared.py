@@ -32,6 +32,10 @@ class Squared(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y
 
+    def bracket(self, u, y, b):
+        off = (u - b) - y
+        return 0.5 * off * off
+
     def prox_conjugate(self, v, b, sigma):
         return (v - sigma * b) / (1.0 + sigma)
 

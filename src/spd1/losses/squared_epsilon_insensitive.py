@@ -36,6 +36,16 @@ class SquaredEpsilonInsensitive(NamedTuple):
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) + 0.25 * y * y
 
+    def bracket(self, u, y, b):
+        # With t = r sign(y) - eps, r = u - b: (t - |y| / 2)^2 where t is the excess itself.
+        r = u - b
+        size = abs(y)
+        ahead = (r if y > 0.0 else -r) - self.eps
+        over = max(0.0, abs(r) - self.eps)
+        if ahead >= 0.0:
+            return (over - 0.5 * size) * (over - 0.5 * size)
+        return over * over - size * ahead + 0.25 * size * size
+
     def prox_conjugate(self, v, b, sigma):
         z = v - sigma * b
         size = max(abs(z) - sigma * self.eps, 0.0) / (1.0 + 0.5 * sigma)

@@ -34,6 +34,11 @@ class SquaredHinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.25 * y * y if b * y <= 0.0 else math.inf
 
+    def bracket(self, u, y, b):
+        short, s = 1.0 - b * u, -b * y
+        off = max(short, 0.0) - 0.5 * s
+        return off * off - s * min(short, 0.0)
+
     def domain(self, b):
         return (-math.inf, 0.0) if b > 0.0 else (0.0, math.inf)
 

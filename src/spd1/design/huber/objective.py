@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...certificate.tuning import BALANCED
-from ...problem import Problem
+from ...problem import ROUNDED, Problem
 from .tuning import BALANCING_ROUNDS
 
 __all__ = ["best_scale", "force_bound", "joint_bound", "joint_value"]
@@ -97,14 +96,26 @@ def force_bound(
     curved = float(v @ v) / (4.0 * a)
     most = min(2.0 / math.sqrt(square), 2.0 * epsilon / float(np.abs(q).max()))
     theta = most if 2.0 * most * curved <= linear else max(0.5 * linear / curved, 0.0)
-    return theta * (linear - theta * curved), theta * q
+    bound = theta * (linear - theta * curved)
+    if level:
+        bound -= theta * unbalanced(X, b, c, q, theta * v / (2.0 * a))
+    return bound, theta * q
+
+
+def unbalanced(X: Any, b: np.ndarray, c: np.ndarray, q: np.ndarray, x: np.ndarray) -> float:
+    """What the bound loses when q is moved until sum c q is exactly zero.
+
+    The moves have one sign and add up to what is off; each changes the bound by its residual.
+    """
+    off = abs(float(c @ q)) + ROUNDED * float(c @ np.abs(q))
+    return off * float(np.abs(np.asarray(X @ x).ravel() + b).max(initial=0.0))
 
 
 def balanced_forces(q: np.ndarray, c: np.ndarray, epsilon: float) -> np.ndarray:
     """Move q where it has room until sum c q = 0; as a last resort scale one sign down."""
     for _ in range(BALANCING_ROUNDS):
         off = float(c @ q)
-        if abs(off) <= BALANCED * float(c @ np.abs(q)):
+        if abs(off) <= ROUNDED * float(c @ np.abs(q)):
             return q
         room = 2.0 * epsilon - np.abs(q)
         total = float(c @ room)

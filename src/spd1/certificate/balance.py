@@ -1,0 +1,200 @@
+"""Columns without penalty: they ask a dual point for v_j = 0, which rounding never grants.
+
+A column without l1, l2 and bounds has g_j*(v) = 0 at v = 0 and infinity elsewhere. No y of doubles
+makes a_j'(c y) exactly zero, so three things are done:
+
+1. y is *mended*: moved by weighted least squares, rows in proportion to the room they have inside
+   the domain of phi*, until |v_j| is a rounding error, eps sum_i |a_ij c_i y_i|.
+2. A *vicinity* is found: bounds E_i so that some exactly feasible dual point lies in y +- E. With
+   B = diag(sqrt(c w)) A_free, w the room of each row, B = Q R and e_j a bound of |v_j| and its
+   rounding, the move diag(sqrt(w / c)) Q R^-T v makes the columns exact, and
+   E = sqrt(w / c) |Q| |R^-T| e. Columns that are nearly alike make R^-T, and so E, large.
+3. The gap is that of the worst point of the vicinity: see ``terms.loss_terms_near``.
+
+Columns that are combinations of others *to within rounding* can't be proved zero in this way. What
+is left of them, h_k, stays in the gap as h_k |x_k| for every |x_k| within ``REACH`` times the size
+of what is known; the certificate says so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from ..problem import ROUNDED
+from ..terms import loss_domain
+from .tuning import DEPENDENT, MEND_LIMIT, MEND_ROUNDS, ROOMY
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+__all__ = ["FreeColumns", "Vicinity", "free_columns_of", "mended", "vicinity"]
+
+
+class Vicinity(NamedTuple):
+    """An exactly feasible dual point lies within ``rows`` of y and ``columns`` of v.
+
+    ``columns`` of a column without penalty is zero if it is proved to balance there, and otherwise
+    bounds what is left of it.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+    def scaled(self, theta: float) -> Vicinity:
+        """That of theta y."""
+        return Vicinity(theta * self.rows, theta * self.columns)
+
+
+class FreeColumns(NamedTuple):
+    """The columns without penalty, each divided by a power of two near its largest entry."""
+
+    which: np.ndarray
+    M: np.ndarray
+    size: np.ndarray  # absolute values of M
+    unit: np.ndarray  # what each was divided by
+    up: np.ndarray  # whether v_j > 0 is forbidden
+    down: np.ndarray  # whether v_j < 0 is forbidden
+    ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
+
+    def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v = -M'w, and a bound of its rounding."""
+        return -(self.M.T @ w), ROUNDED * (self.size.T @ np.abs(w))
+
+    def excess(self, v: np.ndarray) -> np.ndarray:
+        """The part of v that is forbidden."""
+        return np.where(self.up, np.maximum(v, 0.0), 0.0) + np.where(
+            self.down, np.minimum(v, 0.0), 0.0
+        )
+
+
+def free_columns_of(problem: Problem) -> FreeColumns | None:
+    """The columns without penalty, kept with the problem; None if they are too many to copy."""
+    free = problem.free_columns
+    if problem.n * len(free) > MEND_LIMIT:
+        return None
+    if "free columns" not in problem.notes:
+        low, high = problem.dual_bounds
+        assert low is not None and high is not None
+        M = problem.grid.dense_columns(free)
+        largest = np.abs(M).max(axis=0)
+        unit = np.where(largest > 0.0, 2.0 ** np.round(np.log2(np.maximum(largest, 1e-300))), 1.0)
+        M /= unit
+        ends = np.empty(problem.n), np.empty(problem.n)
+        loss_domain(problem.b, problem.loss, *ends)
+        up, down = high[free] == 0.0, low[free] == 0.0
+        problem.notes["free columns"] = FreeColumns(free, M, np.abs(M), unit, up, down, ends)
+    found: FreeColumns = problem.notes["free columns"]
+    return found
+
+
+class Spread(NamedTuple):
+    """How moves of the rows with room change some columns: diag(sqrt(c w)) M = Q R."""
+
+    Q: np.ndarray
+    R: np.ndarray
+    scale: np.ndarray  # lengths of the columns of diag(sqrt(c w)) M
+    order: np.ndarray  # independent columns first
+    rank: int
+    gain: np.ndarray  # sqrt(w / c)
+
+    @property
+    def independent(self) -> np.ndarray:
+        """Columns that none of the others stands for."""
+        return self.order[: self.rank]
+
+
+def room_of(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
+    """How far each y_i is from the ends of the domain of phi*, within reason."""
+    most = float(np.abs(y).max())
+    room = np.minimum(np.minimum(y - free.ends[0], free.ends[1] - y), most)
+    return np.where((problem.c > 0.0) & (room > ROOMY * most), room, 0.0)
+
+
+def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.ndarray) -> Spread:
+    """Factor the active columns, weighted by room."""
+    room = room_of(problem, y, free)
+    gain = np.sqrt(np.divide(room, problem.c, out=np.zeros(problem.n), where=room > 0.0))
+    B = np.sqrt(problem.c * room)[:, None] * free.M[:, active]
+    scale = np.sqrt(np.einsum("ij,ij->j", B, B))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    B /= scale
+    if B.shape[1] == 1:
+        one = np.ones((1, 1))
+        return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain)
+    Q, R, order = qr(B, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int(
+        np.count_nonzero(diagonal > DEPENDENT * math.sqrt(problem.n) * max(diagonal[0], 0.5))
+    )
+    return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain)
+
+
+def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
+    """Move y so that unpenalised columns balance: weighted least squares, a few rounds."""
+    best, least = y, math.inf
+    active = free.up & free.down
+    for _ in range(MEND_ROUNDS):
+        v, rounding = free.residual(problem.c * y)
+        excess = free.excess(v)
+        over = np.abs(excess) - rounding
+        worst = float(np.max(np.abs(excess) / np.maximum(rounding, 1e-300)))
+        if not worst < 0.9 * least:
+            return best
+        best, least = y, worst
+        if np.all(over <= 0.0):
+            return best
+        active = active | (over > 0.0)
+        spread = spread_of(problem, y, free, active)
+        if spread.rank == 0:
+            return best
+        wanted = (excess[active] / spread.scale)[spread.independent]
+        move = spread.Q @ solve_triangular(spread.R, wanted, trans="T", check_finite=False)
+        y = np.clip(y + spread.gain * move, *free.ends)
+        if not np.all(np.isfinite(y)):
+            return best
+    return best
+
+
+def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | None:
+    """Where an exactly feasible dual point near y is; None if y does not balance."""
+    w = problem.c * y
+    if not np.any(w):
+        return None
+    v, rounding = free.residual(w)
+    off = np.abs(free.excess(v)) + rounding
+    active = (free.up & free.down) | (free.up & (v > -rounding)) | (free.down & (v < rounding))
+    for _ in range(3):
+        rows, proved = _rows_around(problem, y, free, active, off)
+        left = free.size.T @ (problem.c * rows)
+        crossing = (free.up & (v + rounding + left > 0.0)) | (
+            free.down & (v - rounding - left < 0.0)
+        )
+        if not np.any(crossing & ~active):
+            break
+        active |= crossing
+    if np.any(~proved & crossing & (off > 2.0 * rounding)):
+        return None  # a column that nothing can balance
+    columns = np.sqrt(problem.column_norms_squared) * float(np.linalg.norm(problem.c * rows))
+    columns[free.which] = np.where(proved | ~crossing, 0.0, (off + left) * free.unit)
+    return Vicinity(rows, columns)
+
+
+def _rows_around(
+    problem: Problem, y: np.ndarray, free: FreeColumns, active: np.ndarray, off: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the rows' moves that make independent active columns exact, and which those are."""
+    proved = ~np.any(free.M != 0.0, axis=0)  # columns of zeros
+    chosen = np.flatnonzero(active & ~proved)
+    if not len(chosen):
+        return np.zeros(problem.n), proved
+    spread = spread_of(problem, y, free, chosen)
+    if not spread.rank:
+        return np.zeros(problem.n), proved
+    bound = (off[chosen] / spread.scale)[spread.independent]
+    inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False))
+    proved[chosen[spread.independent]] = True
+    return 1.01 * spread.gain * (np.abs(spread.Q) @ (inverse.T @ bound)), proved
