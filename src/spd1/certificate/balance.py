@@ -61,7 +61,7 @@ class FreeColumns(NamedTuple):
     ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
 
     def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """v = -M'w, and a bound of its rounding."""
+        """V = -M'w, and a bound of its rounding."""
         return -(self.M.T @ w), ROUNDED * (self.size.T @ np.abs(w))
 
     def excess(self, v: np.ndarray) -> np.ndarray:
@@ -78,7 +78,8 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         return None
     if "free columns" not in problem.notes:
         low, high = problem.dual_bounds
-        assert low is not None and high is not None
+        assert low is not None
+        assert high is not None
         M = problem.grid.dense_columns(free)
         largest = np.abs(M).max(axis=0)
         unit = np.where(largest > 0.0, 2.0 ** np.round(np.log2(np.maximum(largest, 1e-300))), 1.0)

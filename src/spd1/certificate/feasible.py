@@ -145,7 +145,8 @@ def inside_domain(problem: Problem, y: np.ndarray, near: Vicinity) -> bool:
 def rounding_shows(problem: Problem, y: np.ndarray) -> bool:
     """Whether an l1 without l2 is so small that the rounding of v matters beside it."""
     low, high = problem.dual_bounds
-    assert low is not None and high is not None
+    assert low is not None
+    assert high is not None
     least = min(float(np.min(high)), -float(np.max(low)))
     size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
     return bool(not ROUNDED * size <= SUBTLE * least)
