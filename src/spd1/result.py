@@ -76,7 +76,7 @@ class Result:
         ``gap >= P(x) - P*``; ``rel_gap = gap / max(|primal|, |dual|, floor)``.
     status : str
         ``converged`` (rel_gap <= tol), ``max_passes``, ``max_seconds``, ``interrupted`` (Ctrl-C
-        or the callback) or ``diverged``.
+        or the callback), ``diverged``, or ``stalled``: rounding lets the method come no closer.
     passes, seconds : float
         Passes over the data (entries read / entries stored) and seconds in the method.
     trace : Trace

@@ -22,11 +22,11 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 
 from ..problem import ROUNDED
 from ..terms import loss_domain
-from .tuning import DEPENDENT, MEND_LIMIT, MEND_ROUNDS, ROOMY
+from .tuning import DEPENDENT, HOPELESS, MEND_LIMIT, MEND_ROUNDS, QUICKLY, ROOMY
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -136,7 +136,7 @@ def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.nda
 
 def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
     """Move y so that unpenalised columns balance: weighted least squares, a few rounds."""
-    best, least = y, math.inf
+    best, least, before, exact = y, math.inf, math.inf, False
     active = free.up & free.down
     for _ in range(MEND_ROUNDS):
         v, rounding = free.residual(problem.c * y)
@@ -144,20 +144,55 @@ def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
         over = np.abs(excess) - rounding
         worst = float(np.max(np.abs(excess) / np.maximum(rounding, 1e-300)))
         if not worst < 0.9 * least:
-            return best
+            if exact:
+                return best
+            exact, y, least = True, best, math.inf
+            continue
         best, least = y, worst
         if np.all(over <= 0.0):
             return best
         active = active | (over > 0.0)
-        spread = spread_of(problem, y, free, active)
-        if spread.rank == 0:
+        exact = exact or not worst < QUICKLY * before
+        move = None if exact else roughly_moved(problem, y, free, active, excess)
+        if move is None:
+            move = moved(problem, y, free, active, excess)
+        if move is None:
             return best
-        wanted = (excess[active] / spread.scale)[spread.independent]
-        move = spread.Q @ solve_triangular(spread.R, wanted, trans="T", check_finite=False)
-        y = np.clip(y + spread.gain * move, *free.ends)
+        before = worst
+        y = np.clip(y + move, *free.ends)
         if not np.all(np.isfinite(y)):
             return best
     return best
+
+
+def roughly_moved(
+    problem: Problem, y: np.ndarray, free: FreeColumns, active: np.ndarray, excess: np.ndarray
+) -> np.ndarray | None:
+    """The move that takes the excess away, by normal equations: fast, and right to few digits."""
+    room = room_of(problem, y, free)
+    M = free.M[:, active]
+    normal = M.T @ ((problem.c * room)[:, None] * M)
+    scale = np.sqrt(np.maximum(np.diagonal(normal), 1e-300))
+    normal /= np.outer(scale, scale)
+    normal[np.diag_indices_from(normal)] += 1e-13
+    try:
+        factor = cho_factor(normal, check_finite=False)
+    except (LinAlgError, ValueError):
+        return None
+    move = room * (M @ (cho_solve(factor, excess[active] / scale, check_finite=False) / scale))
+    return move if np.all(np.isfinite(move)) else None
+
+
+def moved(
+    problem: Problem, y: np.ndarray, free: FreeColumns, active: np.ndarray, excess: np.ndarray
+) -> np.ndarray | None:
+    """The same by orthogonal factors."""
+    spread = spread_of(problem, y, free, active)
+    if spread.rank == 0:
+        return None
+    wanted = (excess[active] / spread.scale)[spread.independent]
+    part = solve_triangular(spread.R, wanted, trans="T", check_finite=False)
+    return np.asarray(spread.gain * (spread.Q @ part))
 
 
 def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | None:
@@ -167,6 +202,8 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
         return None
     v, rounding = free.residual(w)
     off = np.abs(free.excess(v)) + rounding
+    if np.any(off > HOPELESS * rounding):
+        return None
     active = (free.up & free.down) | (free.up & (v > -rounding)) | (free.down & (v < rounding))
     for _ in range(3):
         rows, proved = _rows_around(problem, y, free, active, off)

@@ -13,7 +13,8 @@ import numpy as np
 from ..kernel.jit import kernel
 from ..problem import ROUNDED, SUBTLE
 from ..terms import loss_terms_near
-from .balance import Vicinity, free_columns_of, mended, vicinity
+from .balance import FreeColumns, Vicinity, free_columns_of, mended, vicinity
+from .tuning import SNAPPED
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -113,16 +114,26 @@ def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | No
     free = free_columns_of(problem)
     if free is None:
         return y, None
-    moved = mended(problem, y, free)
-    near = vicinity(problem, moved, free)
-    if near is not None and inside_domain(problem, moved, near):
-        return moved, near
+    starts = [lambda: y, lambda: snapped(problem, y, free)]
     if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses
-        moved = mended(problem, evened(problem, y, free.M[:, 0]), free)
+        starts.append(lambda: evened(problem, y, free.M[:, 0]))
+    for start in starts:
+        moved = mended(problem, start(), free)
         near = vicinity(problem, moved, free)
         if near is not None and inside_domain(problem, moved, near):
             return moved, near
     return y, None
+
+
+def snapped(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
+    """Y with rows that have next to no room put at the end of their domain.
+
+    What is left of them is all that some columns feel, and it can't be moved away.
+    """
+    low, high = free.ends
+    least = SNAPPED * float(np.abs(y).max())
+    y = np.where(y - low <= least, low, y)
+    return np.where(high - y <= least, high, y)
 
 
 def evened(problem: Problem, y: np.ndarray, column: np.ndarray) -> np.ndarray:

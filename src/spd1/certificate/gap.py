@@ -101,7 +101,9 @@ def certificate_of(problem: Problem, pair: Pair) -> Certificate:
     """
     primal, dual = pair.point.value, pair.dual.value - pair.open
     gap = pair.gap if math.isfinite(pair.gap) else math.inf
-    if math.isfinite(primal - dual):
+    if pair.dual.near is not None:  # its value is that of the worst y, the gap that of the pair
+        dual = max(dual, primal - gap)
+    elif math.isfinite(primal - dual):
         gap = max(gap, primal - dual - HELD * (abs(primal) + abs(dual)))
     floor = floor_of(problem)
     rel_gap = relative(gap, primal, dual, floor)

@@ -15,3 +15,6 @@ LEAST_SHARE = 1e-8  # gaps are relative to this share of the objective at the st
 HELD = 1e-12  # share of primal and dual by which their difference may exceed the gap: rounding
 ROUGHLY = 4  # golden sections that find the best point of a segment to within a tenth
 SECTIONS = 10  # the same to within one per cent
+SNAPPED = 1e-9  # rows this near to an end of their domain are put there if nothing else helps
+QUICKLY = 0.1  # rounds of mending that leave more ask for orthogonal factors
+HOPELESS = 1e8  # times rounding: columns so far from balance prove nothing

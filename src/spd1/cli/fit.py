@@ -182,6 +182,7 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
     else:
         why = {
             "max_passes": "the limit on passes is reached (--max-passes)",
+            "stalled": "no method comes any closer: rounding, or columns that are nearly alike",
             "max_seconds": "the time is up (--max-seconds)",
             "interrupted": "interrupted; this is the best model found so far",
             "diverged": "the method diverged; this is the best point it saw",

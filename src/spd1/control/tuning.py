@@ -11,6 +11,10 @@ FAR_WORSE = 10.0  # a gap this many times the last (or best) one has exploded
 MOST_TILT = 1000.0  # the balance of primal and dual steps moves no further: it may follow noise
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 
+# Patience
+DEARER = 3.0  # times the price of the fall-back: what has been spent, and would still have to be
+MOST_IDLE = 300  # looks without any gain: a method that auto has chosen comes to its end
+
 # AutoSteps
 WORSE = 2.0  # a gap this many times the best one sends the run back to the best point
 FORGIVE = 1.2  # after going back, a best gap that was luck is slowly forgotten

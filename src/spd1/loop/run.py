@@ -28,6 +28,7 @@ from ..certificate.points import (
     zero_dual,
 )
 from ..certificate.segments import better
+from ..control.patience import Patience
 from ..control.steps import Proposal, Seen, StepRule, make_rule
 from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
@@ -80,6 +81,10 @@ class Run:
         self.unverified = ""  # what the best pair takes from sums that were kept up to date
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
+        self.watched = may_switch  # whether it is auto that chose
+        self.patience, self.since = Patience(tol), clock()
+        self.price = self.price_of_next(type(method)) if may_switch else math.inf
+        self.retired: Method | None = None  # the method that gave way
 
     def go(
         self,
@@ -115,6 +120,8 @@ class Run:
             return "converged"
         if callback is not None and callback(self.trace.rows[-1]):
             return "interrupted"
+        if self.method.exhausted or (self.watched and self.patience.exhausted):
+            return "" if self.resume() else "stalled"
         many = self.ledger.own_limit and len(self.trace.rows) > self.method.most_looks
         if many or self.ledger.out_of_passes:
             return "max_passes"
@@ -171,19 +178,53 @@ class Run:
         if proposal.restart_average:
             self.method.restart_average()
         self.method.adopt(proposal)
-        if proposal.slow and self.may_switch:
+        if self.may_switch and (proposal.slow or self.out_of_patience()):
             self.switch()
 
+    def out_of_patience(self) -> bool:
+        """Whether the method would need longer than its fall-back in all."""
+        seconds = clock() - self.since
+        return self.patience.over(seconds, self.certificate().rel_gap, self.price)
+
+    def next_kind(self) -> type[Method] | None:
+        """The first fall-back that takes the problem."""
+        kind = self.method.fallback
+        while kind is not None:
+            try:
+                kind.refuse(self.problem)
+                return kind
+            except IncompatibleError:
+                kind = kind.fallback
+        return None
+
+    def resume(self) -> bool:
+        """Go on with the fall-back, or with the method that gave way to one that is at its end."""
+        if self.watched and self.may_switch:
+            self.switch()
+            return not self.method.exhausted
+        if self.retired is None:
+            return False
+        self.confirm()
+        assert self.best is not None
+        self.method, self.retired = self.retired, None
+        self.ledger.allow(self.method.most_passes)
+        self.rule = make_rule(self.method, "auto")
+        self.method.adopt(self.rule.first())
+        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
+        self.patience = Patience(self.tol)
+        return True
+
     def switch(self) -> None:
-        """Go on with the method's fall-back from the best point, if that takes the problem."""
+        """Go on with the method's fall-back from the best point, if there is one."""
+        before, kind = self.method, self.next_kind()
         self.may_switch = False
-        before, kind = self.method, self.method.fallback
         if kind is None:
             return
-        try:
-            kind.refuse(self.problem)
-        except IncompatibleError:
-            return
+        if not before.exhausted:
+            self.retired = before
+        self.may_switch = kind.fallback is not None
+        self.patience, self.since = Patience(self.tol), clock()
+        self.price = self.price_of_next(kind)
         self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None
         self.ledger.allow(kind.most_passes)
@@ -193,6 +234,17 @@ class Run:
         self.rule = make_rule(self.method, "auto")
         self.method.adopt(self.rule.first())
         self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
+
+    def price_of_next(self, kind: type[Method]) -> float:
+        """Seconds that the fall-back of a method would take, about."""
+        after = kind.fallback
+        while after is not None:
+            try:
+                after.refuse(self.problem)
+                return after.price(self.problem)
+            except IncompatibleError:
+                after = after.fallback
+        return math.inf
 
     def evaluate(self, iterates: Iterates | None = None) -> Seen:
         """Certify the iterates, keep the best primal and dual points, add a row to the trace.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import IncompatibleError
 from ..problem import Problem
+from .direct import Direct
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_SMOOTH_GRAM
@@ -29,9 +31,20 @@ def direct(problem: Problem) -> bool:
     return p.d <= min(SQUARE * p.n, LARGEST_SMOOTH_GRAM) and hardness(p) > HARD
 
 
+def unpenalised_and_small(problem: Problem) -> bool:
+    """Whether one orthogonal factorisation says it all."""
+    try:
+        Direct.refuse(problem)
+    except IncompatibleError:
+        return False
+    return True
+
+
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
     p = problem
+    if p.loss.quadratic and unpenalised_and_small(p):
+        return "direct", "least squares without penalty: one factor, the least norm"
     smooth = p.gamma > 0 or p.label_kind == "count"
     if smooth and few_rows(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"

@@ -67,6 +67,7 @@ class Method(ABC):
     remembers: ClassVar[tuple[str, ...]] = (
         "t", "steps", "tied", "passes_ahead", "updates", "largest",
     )  # fmt: skip
+    exhausted: bool = False  # whether no further epoch would change anything
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate
@@ -108,6 +109,12 @@ class Method(ABC):
         """Whether y0 had better be scaled to the best bound first."""
         del problem
         return False
+
+    @classmethod
+    def price(cls, problem: Problem) -> float:
+        """Seconds that it will take, about, if that is known: else nobody waits for it."""
+        del problem
+        return math.inf
 
     @property
     def entries_read(self) -> float:

@@ -28,6 +28,8 @@ METHODS = {
 SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
+    "direct": ("direct", "Direct"),
+    "interior": ("interior.interior", "Interior"),
 }
 
 #: Methods that take the ``tile`` argument of ``solve``.

@@ -19,3 +19,7 @@ VERY_TALL = 16  # rows a column
 SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
 HARD = 30  # mean curvature of a column over l2
 SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
+
+# Least squares without penalty
+DIRECT_FLOPS = 4e9  # multiplications of one factorisation
+LARGEST_DENSE_COPY = 16_000_000  # entries that may be copied as one dense array: 128 MB

@@ -20,6 +20,7 @@ from ...errors import IncompatibleError, ParameterError
 from ...kernel.jit import helper, kernel
 from ...problem import Problem
 from ..base import Method, Saved
+from ..interior.interior import Interior
 from .faces.choose import few_rows
 from .faces.parts import loss_part
 from .tuning import FEW_ROWS
@@ -136,6 +137,7 @@ class FewRows(Method):
     """Newton's method in the span of the rows."""
 
     name = "few-rows"
+    fallback = Interior
     step_names = ()
     rule = NoSteps
     takes_cuts = True

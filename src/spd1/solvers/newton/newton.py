@@ -19,6 +19,7 @@ from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
 from ..base import Method, size_of
+from ..interior.interior import Interior
 from .choice import Choice
 from .faces.base import Face, FaceState
 from .faces.choose import best_face, face_of
@@ -46,6 +47,7 @@ class Newton(Method):
     most_passes = 1e6  # sweeps over a few lines are many and cost little: looks are what to limit
     most_looks = 500
     takes_cuts = True
+    fallback = Interior
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:

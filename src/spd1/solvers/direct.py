@@ -1,0 +1,103 @@
+"""Least squares without any penalty: one orthogonal factorisation, the solution of least norm.
+
+Where the columns are independent, the solution is unique and is found with columns scaled to equal
+length, so that no unit of measurement loses digits. Where they are not, there are many, and the one
+of least norm is taken, as scikit-learn does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..certificate.points import Pair, dual_from_margins, pair_of
+from ..control.steps import NoSteps
+from ..errors import IncompatibleError, ParameterError
+from ..problem import Problem
+from .base import Method
+from .newton.newton import Newton
+from .tuning import DIRECT_FLOPS, LARGEST_DENSE_COPY
+
+__all__ = ["Direct"]
+
+
+class Direct(Method):
+    """One factorisation, and the same once more for what rounding left."""
+
+    name = "direct"
+    step_names = ()
+    rule = NoSteps
+    fallback = Newton
+    takes_cuts = True
+    remembers = (*Method.remembers, "taken", "exhausted")
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        p = problem
+        if not (p.loss.quadratic and p.reg.plain and np.all(np.asarray(p.reg.l2) <= p.faint_l2)):
+            raise IncompatibleError(
+                "direct is for least squares without any penalty or bounds: use method 'auto'"
+            )
+        if p.n * p.d > LARGEST_DENSE_COPY or p.n * p.d * min(p.n, p.d) > DIRECT_FLOPS:
+            raise IncompatibleError(f"{p.n} x {p.d} is too large for direct: use method 'newton'")
+
+    def prepare(self, sampling: str) -> None:
+        if sampling != "auto":
+            raise ParameterError(f"sampling={sampling!r} means nothing to direct")
+        self.taken, self.exhausted = 0, False
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        del y, v
+        self.state = x.copy()
+        self.taken, self.exhausted = 0, False
+        self.pair = self.look()
+
+    def epoch(self) -> Iterator[None]:
+        p = self.problem
+        if self.taken == 0:
+            self.roots = np.sqrt(p.c)
+            self.rows = self.roots[:, None] * p.grid.dense_rows()
+            self.state = self.solved(self.roots * p.b)
+        elif self.taken == 1:
+            better = self.state + self.solved(self.roots * (p.b - self.pair.point.u))
+            if p.primal(better) < self.pair.point.value:
+                self.state = better
+        self.taken += 1
+        self.exhausted = self.taken > 2
+        self.pair = self.look()
+        yield
+
+    def solved(self, b: np.ndarray) -> np.ndarray:
+        """The x of least norm among those with the least squares."""
+        with np.errstate(all="ignore"):
+            size = np.sqrt(np.einsum("ij,ij->j", self.rows, self.rows))
+            unit = np.where(size > 0.0, size, 1.0)
+            scaled, _, rank, _ = np.linalg.lstsq(self.rows / unit, b, rcond=None)
+            if rank == len(unit):
+                return np.asarray(scaled / unit)
+            least = np.linalg.lstsq(self.rows, b, rcond=None)[0]
+            left = [float(np.sum((self.rows @ x - b) ** 2)) for x in (least, scaled / unit)]
+        # Badly scaled columns may be lost in the first.
+        return np.asarray(least if left[0] <= left[1] + 1e-20 * float(b @ b) else scaled / unit)
+
+    def look(self) -> Pair:
+        """The pair of x and its residuals."""
+        p, x = self.problem, self.state
+        u = p.margins(x)
+        y = dual_from_margins(p, u)
+        return pair_of(p, x, u, y, -p.adjoint(p.c * y))
+
+    def evaluated(self) -> Pair:
+        return self.pair
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        return [(self.pair.point.x, self.pair.dual.y)]
+
+    def default_steps(self) -> dict[str, float]:
+        return {}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError("direct has no step sizes: use steps='auto'")

@@ -1,0 +1,1 @@
+"""The interior-point method: what small problems without curvature are finished by."""

@@ -1,0 +1,372 @@
+"""A primal-dual interior-point method for small problems, whatever their kinks and scales.
+
+Rows and columns are the same thing twice. With phi*(y) = b y + eps |y| + gamma/2 y^2 on [low, high]
+and g(x) = l1 |x| + l2/2 x^2 on [lower, upper] the optimality conditions are
+
+    u - b - gamma y - s = rho,   rho a normal of [low, high] at y,     y a normal of [-eps, eps] at s
+    v     - l2 x    - z = rho',  rho' a normal of [lower, upper] at x, x a normal of [-l1, l1] at z
+
+with u = A x and v = -A'(c y). Every "normal" becomes a pair of products that equal mu
+(``kinks``), Newton's method follows their solution as mu falls to zero (Mehrotra's predictor and
+corrector), and the linear systems are those of ``normal``. Losses whose conjugate is no quadratic
+(logistic, Poisson) have y = phi'(u) at every step instead, and a line search.
+
+Columns are scaled to equal length first: x_j is in units of its column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...certificate.points import Pair, dual_from_margins, feasible_dual, pair_of, paired, zero_dual
+from ...certificate.segments import better
+from ...control.steps import NoSteps
+from ...errors import IncompatibleError, ParameterError
+from ...kernel.jit import kernel
+from ...problem import Problem
+from ...terms import loss_domain, loss_terms
+from ..base import Method
+from ..tuning import LARGEST_DENSE_COPY
+from .kinks import Kinks, Move
+from .normal import Normal
+from .tuning import FLOP_SECONDS, LARGEST_SYSTEM, LEADS, MOST_HALVINGS, STEP_SECONDS, STEP_SHARE, UNPROMISING, USUAL_STEPS
+
+__all__ = ["Interior"]
+
+
+
+@kernel
+def loss_curves(u, b, loss, slope, bend):
+    """First and second derivative of phi."""
+    for i in range(len(u)):
+        slope[i] = loss.derivative(u[i], b[i])
+        bend[i] = loss.curvature(u[i], b[i])
+
+
+class InteriorState(NamedTuple):
+    """The four kinks of rows and columns, five arrays each."""
+
+    rows: np.ndarray
+    tubes: np.ndarray
+    columns: np.ndarray
+    signs: np.ndarray
+
+
+class Direction(NamedTuple):
+    """A step of all four."""
+
+    rows: Move
+    tubes: Move
+    columns: Move
+    signs: Move
+
+
+class Interior(Method):
+    """Newton's method on products that fall to zero together."""
+
+    name = "interior"
+    step_names = ()
+    rule = NoSteps
+    most_passes = 1e6
+    most_looks = 200
+    takes_cuts = True
+    remembers = (*Method.remembers, "least", "waited", "exhausted")
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        n, d, loss = problem.n, problem.d, problem.loss
+        if loss.conjugate_net is None and not (problem.gamma > 0 or problem.label_kind == "count"):
+            raise IncompatibleError(
+                f"interior needs a smooth loss, or one that says its conjugate_net; "
+                f"{type(loss).__name__} is neither: use method 'rows'"
+            )
+        if n * d > LARGEST_DENSE_COPY or min(n, d) > LARGEST_SYSTEM:
+            raise IncompatibleError(
+                f"interior is for small problems, up to {LARGEST_SYSTEM} rows or columns and "
+                f"{LARGEST_DENSE_COPY:,} entries; this is {n} x {d}: use method 'auto'"
+            )
+
+    @classmethod
+    def price(cls, problem: Problem) -> float:
+        """Seconds that it will take, about."""
+        n, d = problem.n, problem.d
+        m = min(n, d)
+        return USUAL_STEPS * (FLOP_SECONDS * (1.0 * n * d * m + m**3 / 3.0) + STEP_SECONDS)
+
+    def prepare(self, sampling: str) -> None:
+        if sampling != "auto":
+            raise ParameterError(f"sampling={sampling!r} means nothing to interior")
+        p = self.problem
+        self.kept_rows = np.flatnonzero(p.c > 0.0)
+        lower, upper = (np.broadcast_to(np.asarray(v), (p.d,)) for v in (p.reg.lower, p.reg.upper))
+        everything = p.grid.dense_rows()[self.kept_rows].astype(float)
+        moves = (lower < upper) & np.any(everything != 0.0, axis=0)
+        self.kept = np.flatnonzero(moves)
+        self.fixed = p.reg.minimiser(p.d)
+        self.offset = everything @ np.where(moves, 0.0, self.fixed)
+        A = everything[:, self.kept]
+        largest = np.abs(A).max(axis=0, initial=0.0)
+        A /= np.where(largest > 0.0, largest, 1.0)
+        length = largest * np.sqrt(np.einsum("ij,ij->j", A, A) / max(len(A), 1))
+        self.unit = 2.0 ** np.round(np.log2(np.where(length > 0.0, length, 1.0)))
+        self.A = A * (np.where(largest > 0.0, largest, 1.0) / self.unit)
+        self.b, self.c = p.b[self.kept_rows] - self.offset, p.c[self.kept_rows]
+        self.targets = p.b[self.kept_rows]
+        numbers = (np.broadcast_to(np.asarray(v, float), (p.d,)) for v in (p.reg.l1, p.reg.l2))
+        l1, l2 = (v[self.kept] for v in numbers)
+        self.l1, self.l2 = l1 / self.unit, l2 / self.unit**2
+        self.box = lower[self.kept] * self.unit, upper[self.kept] * self.unit
+        ends = np.empty(p.n), np.empty(p.n)
+        loss_domain(p.b, p.loss, *ends)
+        self.ends = ends[0][self.kept_rows], ends[1][self.kept_rows]
+        net = p.loss.conjugate_net
+        self.curved = net is None
+        self.eps, self.gamma = net if net is not None else (0.0, 0.0)
+        self.least, self.waited, self.exhausted = math.inf, 0, False
+        self.pair: Pair | None = None
+
+    # Where it stands
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        """Start in the middle of everything, near x where that is inside.
+
+        y is not used: a start at an end of a domain would be a bad one.
+        """
+        del y, v
+        p = self.problem
+        self.least, self.waited, self.exhausted = math.inf, 0, False
+        spread = float(np.sqrt(np.mean((self.b - np.mean(self.b)) ** 2)))
+        size = 1.0 if p.label_kind in ("sign", "count") else max(spread, 1e-3 * float(np.abs(self.b).max()))
+        size = size if size > 0.0 else 1.0
+        wide = size / self.gamma if self.gamma > 0.0 else size
+        at = np.zeros(len(self.b)) if self.curved else _middle(*self.ends, wide)
+        self.rows = Kinks(*self._row_bounds(), at)
+        tube = np.full(len(self.b), self.eps if self.eps > 0.0 else math.inf)
+        self.tubes = Kinks(-tube, tube, np.zeros(len(self.b)))
+        self.columns = Kinks(*self.box, _middle(*self.box, size / math.sqrt(max(len(self.l1), 1))))
+        sign = np.where(self.l1 > 0.0, self.l1, math.inf)
+        self.signs = Kinks(-sign, sign, np.zeros(len(self.l1)))
+        u = self.A @ self.columns.w
+        if self.curved:
+            self.rows.w = self.row_curves(u)[0]
+        force = -(self.A.T @ (self.c * self.rows.w)) - self.l2 * self.columns.w
+        mu, d = self.first_product(u), max(len(self.l1), 1)
+        self.rows.push(u - self.b - self.gamma * self.rows.w, mu)
+        self.tubes.push(self.rows.w, mu)
+        self.columns.push(force, mu / d)
+        self.signs.push(self.columns.w, mu / d)
+        del x
+        self.pair = self.look()
+
+    def first_product(self, u: np.ndarray) -> float:
+        """As large as the objective: steps from products much smaller would be blocked at once."""
+        p = self.problem
+        margins = np.zeros(p.n)
+        margins[self.kept_rows] = u + self.offset
+        value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
+        return max(abs(value), abs(p.start_value), 1e-300) if math.isfinite(value) else 1.0
+
+    def _row_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds that push; y = phi'(u) stays inside by itself."""
+        if not self.curved:
+            return self.ends
+        return np.full(len(self.b), -math.inf), np.full(len(self.b), math.inf)
+
+    @property
+    def state(self) -> InteriorState:
+        """All products."""
+        return InteriorState(
+            self.rows.state, self.tubes.state, self.columns.state, self.signs.state
+        )
+
+    @state.setter
+    def state(self, value: InteriorState) -> None:
+        kept = self.least, self.waited, self.exhausted
+        self.begin(np.zeros(0), np.zeros(0))
+        self.rows.state, self.tubes.state, self.columns.state, self.signs.state = value
+        self.least, self.waited, self.exhausted = kept
+        self.pair = self.look()
+
+    # Steps
+
+    def epoch(self) -> Iterator[None]:
+        """One predictor, one corrector, one step."""
+        if not self.exhausted:
+            with np.errstate(all="ignore"):
+                self.step()
+            self.ledger.entries += self.problem.stored * (2.0 + min(self.A.shape) / 4.0)
+            self.pair = self.look()
+            gap = self.pair.gap
+            self.waited = 0 if gap < 0.9 * self.least else self.waited + 1
+            self.least = min(gap, self.least)
+            self.exhausted = self.exhausted or self.waited >= UNPROMISING
+        yield
+
+    def step(self) -> None:
+        """Aim at mu = 0, see how far that goes, aim at what is realistic, and go there."""
+        u = self.A @ self.columns.w
+        tubes, signs = _inverse(self.tubes), _inverse(self.signs)
+        if self.curved:
+            W, slope = 1.0 / np.maximum(self.row_curves(u)[1], 1e-300), u
+        else:
+            W = self.gamma + self.rows.slope + tubes
+            slope = self.b + self.gamma * self.rows.w
+        H = self.l2 + self.columns.slope + signs
+        few = len(self.b) < len(H) and float(np.min(H)) > 0.0
+        try:
+            normal = Normal(self.A, self.c / W, H, few)
+        except (ValueError, np.linalg.LinAlgError):
+            self.exhausted = True
+            return
+        force = self.A.T @ (self.c * self.rows.w)
+        curves = slope, tubes, signs, u, force, W
+        ahead = self.direction(normal, curves, 0.0, None)
+        mu = self.mean_product()
+        goal = 0.0
+        if mu > 0.0:
+            t = self.room(ahead)
+            share = (self.mean_product(ahead, t) / mu) ** 3
+            goal = mu * min(max(share, 1e-8), 1.0)
+            past = ahead if t > 0.1 else None
+            if self.curved:  # where models are rough, products must not run ahead of them
+                assert self.pair is not None
+                goal, past = max(goal, min(mu, LEADS * self.pair.gap)), None
+            ahead = self.direction(normal, curves, goal, past)
+        if not all(np.all(np.isfinite(move.w)) for move in ahead):
+            self.exhausted = True
+            return
+        t = min(1.0, STEP_SHARE * self.room(ahead))
+        if self.curved:
+            t = self.searched(u, ahead.columns.w, t, goal / max(len(self.l1), 1))
+        for kinks, move in zip(self.kinks, ahead, strict=True):
+            kinks.take(move, t)
+        if self.curved:
+            self.rows.w = self.row_curves(self.A @ self.columns.w)[0]
+        self.exhausted = self.exhausted or t < 1e-9
+
+    def row_curves(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slope and bend of phi at margins."""
+        slope, bend = np.empty(len(u)), np.empty(len(u))
+        loss_curves(u + self.offset, self.targets, self.problem.loss, slope, bend)
+        return slope, bend
+
+    def searched(self, u: np.ndarray, dx: np.ndarray, t: float, mu: float) -> float:
+        """The share of a step after which the objective, kinks rounded by mu, is not larger."""
+        du, x = self.A @ dx, self.columns.w
+        before = self.rounded_value(u, x, mu)
+        for _ in range(MOST_HALVINGS):
+            if self.rounded_value(u + t * du, x + t * dx, mu) <= before + 1e-12 * abs(before):
+                break
+            t *= 0.5
+        return t
+
+    def rounded_value(self, u: np.ndarray, x: np.ndarray, mu: float) -> float:
+        """The objective with logarithms of the distances to bounds, and rounded absolute values."""
+        p = self.problem
+        margins = np.zeros(p.n)
+        margins[self.kept_rows] = u + self.offset
+        value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
+        value += 0.5 * float(self.l2 @ (x * x))
+        root = np.sqrt(mu * mu + (self.l1 * x) ** 2)
+        value += float(np.sum(root - mu - mu * np.log1p((root - mu) / (2.0 * mu)) if mu > 0 else root))
+        for bound, there in ((self.box[1] - x, self.columns.has_up), (x - self.box[0], self.columns.has_down)):
+            if mu > 0.0 and np.any(there):
+                value -= mu * float(np.sum(np.log(bound[there])))
+        return value if math.isfinite(value) else math.inf
+
+    def direction(
+        self, normal: Normal, curves: Any, mu: float, past: Direction | None
+    ) -> Direction:
+        """Newton's step towards products of mu."""
+        slope, tubes, signs, u, force, W = curves
+        mu_columns = mu / max(len(self.l1), 1)
+        were = past if past is not None else (None, None, None, None)
+        k1, k2 = self.rows.aim(mu, were[0]), self.tubes.aim(mu, were[1])
+        k3, k4 = self.columns.aim(mu_columns, were[2]), self.signs.aim(mu_columns, were[3])
+        y, s, x, z = (kinks.w for kinks in self.kinks)
+        e = slope + s + tubes * (y - k2) + k1 - u
+        g = force + self.l2 * x + z + signs * (x - k4) + k3
+        dx, p = normal.solve(g, e)
+        dy = p / self.c if normal.by_rows else (self.A @ dx - e) / W
+        ds, dz = tubes * (y + dy - k2), signs * (x + dx - k4)
+        return Direction(
+            self.rows.pushes(dy, mu, were[0]),
+            self.tubes.pushes(ds, mu, were[1]),
+            self.columns.pushes(dx, mu_columns, were[2]),
+            self.signs.pushes(dz, mu_columns, were[3]),
+        )
+
+    @property
+    def kinks(self) -> tuple[Kinks, Kinks, Kinks, Kinks]:
+        """Those of y, s, x and z."""
+        return self.rows, self.tubes, self.columns, self.signs
+
+    def room(self, ahead: Direction) -> float:
+        """The share of a step that keeps everything positive."""
+        return min(kinks.room(move) for kinks, move in zip(self.kinks, ahead, strict=True))
+
+    def mean_product(self, ahead: Direction | None = None, t: float = 0.0) -> float:
+        """The mean of all products, weighted as the objective weights them."""
+        total, count, d = 0.0, 0.0, max(len(self.l1), 1)
+        for k, kinks in enumerate(self.kinks):
+            products = kinks.products(None if ahead is None else ahead[k], t)
+            rows = k < 2
+            total += float(self.c @ products) if rows else float(products.sum())
+            count += float(self.c @ kinks.pairs) if rows else float(kinks.pairs.sum()) / d
+        return total / count if count > 0.0 else 0.0
+
+    # What it proves
+
+    def look(self) -> Pair:
+        """The pair of where it stands, in the units of the problem."""
+        p = self.problem
+        x = self.fixed.copy()
+        x[self.kept] = self.columns.w / self.unit
+        x = np.clip(x, p.reg.lower, p.reg.upper)
+        u = p.margins(x)
+        guess = dual_from_margins(p, u)
+        y = guess.copy()
+        y[self.kept_rows] = np.clip(self.rows.w, *self.ends)
+        pair = pair_of(p, x, u, y, -p.adjoint(p.c * y))
+        zero = zero_dual(p)
+        if not pair.dual.value > zero.value:
+            dual = pair.dual if self.curved else feasible_dual(p, guess)
+            pair = paired(p, pair.point, better(p, zero, better(p, pair.dual, dual)))
+        return pair
+
+    def evaluated(self) -> Pair:
+        """The pair of the last step."""
+        assert self.pair is not None
+        return self.pair
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        return [(self.evaluated().point.x, self.evaluated().dual.y)]
+
+    def default_steps(self) -> dict[str, float]:
+        return {}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError("interior has no step sizes: use steps='auto'")
+
+
+def _inverse(kinks: Kinks) -> np.ndarray:
+    """1 / slope where there are kinks, else 0: no movement at all."""
+    return np.where(kinks.any, 1.0 / np.where(kinks.any, kinks.slope, 1.0), 0.0)
+
+
+def _middle(low: np.ndarray, high: np.ndarray, size: float) -> np.ndarray:
+    """A point well inside each interval; from a single end, about ``size`` away."""
+    below, above = np.isfinite(low), np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        half = np.where(below & above, 0.5 * (high - low), size)
+        centre = np.where(below & above, low + half, 0.0)
+        step = np.minimum(half, size)
+    from_low = np.where(below & ~above, low + size, centre)
+    found = np.where(above & ~below, high - size, from_low)
+    near_zero = below & above & (low + 0.1 * step < 0.0) & (high - 0.1 * step > 0.0)
+    return np.asarray(np.where(near_zero & (half > size), 0.0, found), dtype=float)

@@ -1,0 +1,16 @@
+"""The tuned numbers of the interior-point method."""
+
+from __future__ import annotations
+
+LARGEST_SYSTEM = 3000  # unknowns of its linear systems
+USUAL_STEPS = 30  # for its price
+STEP_SHARE = 0.995  # of the way to the nearest bound
+LEAST_PIVOT = 1e-5  # of a Cholesky factor of unit diagonal: below, orthogonal factors are taken
+REFINED = 1e-12  # relative residual at which a step counts as exact
+MOST_REFINEMENTS = 12
+UNPROMISING = 12  # steps without a better gap after which it has come to its end
+DAMPED = 1e-14  # of the diagonal, added to factors: columns may be dependent
+MOST_HALVINGS = 20  # of a step, in its line search
+LEADS = 0.1  # of the gap: products of losses that are no quadratics do not fall below it
+FLOP_SECONDS = 5e-11  # of a multiplication and addition in its products and factors
+STEP_SECONDS = 2e-4  # of a step, however small
