@@ -11,9 +11,10 @@ makes a_j'(c y) exactly zero, so three things are done:
    E = sqrt(w / c) |Q| |R^-T| e. Columns that are nearly alike make R^-T, and so E, large.
 3. The gap is that of the worst point of the vicinity: see ``terms.loss_terms_near``.
 
-Columns that are combinations of others *to within rounding* can't be proved zero in this way. What
-is left of them, h_k, stays in the gap as h_k |x_k| for every |x_k| within ``REACH`` times the size
-of what is known; the certificate says so.
+Columns that are combinations of others *to within rounding* can't be proved zero in this way, nor
+can those that only rows without room touch. What is left of them, h_k, no more than the rounding of
+other columns, stays in the gap as h_k |x_k| for every |x_k| within ``REACH`` times the size of what
+is known; the certificate says so.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class Vicinity(NamedTuple):
 
 
 class FreeColumns(NamedTuple):
-    """The columns without penalty, each divided by a power of two near its largest entry."""
+    """The columns without penalty, each divided by a power of two near its largest entry.
+
+    Of columns that are alike, one.
+    """
 
     which: np.ndarray
     M: np.ndarray
@@ -84,12 +88,29 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         largest = np.abs(M).max(axis=0)
         unit = np.where(largest > 0.0, 2.0 ** np.round(np.log2(np.maximum(largest, 1e-300))), 1.0)
         M /= unit
+        low, high = low[free], high[free]
+        first = different(M, low, high)
+        free, M, unit, low, high = free[first], M[:, first], unit[first], low[first], high[first]
         ends = np.empty(problem.n), np.empty(problem.n)
         loss_domain(problem.b, problem.loss, *ends)
-        up, down = high[free] == 0.0, low[free] == 0.0
+        up, down = high == 0.0, low == 0.0
         problem.notes["free columns"] = FreeColumns(free, M, np.abs(M), unit, up, down, ends)
     found: FreeColumns = problem.notes["free columns"]
     return found
+
+
+def different(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """One of each set of columns that are alike to the last bit: what holds for it holds for all.
+
+    A column and its negative are alike if they ask the same of both sides.
+    """
+    seen: dict[bytes, int] = {}
+    for j in range(M.shape[1]):
+        column, ends = M[:, j], (low[j], high[j])
+        lead = column[np.argmax(column != 0.0)]
+        key = (np.sign(lead) * column if low[j] == -high[j] else column) + 0.0  # no -0
+        seen.setdefault(key.tobytes() + repr(ends).encode(), j)
+    return np.fromiter(seen.values(), dtype=int, count=len(seen))
 
 
 class Spread(NamedTuple):
@@ -142,7 +163,7 @@ def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
         v, rounding = free.residual(problem.c * y)
         excess = free.excess(v)
         over = np.abs(excess) - rounding
-        worst = float(np.max(np.abs(excess) / np.maximum(rounding, 1e-300)))
+        worst = float(np.sum(np.abs(excess)))
         if not worst < 0.9 * least:
             if exact:
                 return best
@@ -202,7 +223,7 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
         return None
     v, rounding = free.residual(w)
     off = np.abs(free.excess(v)) + rounding
-    if np.any(off > HOPELESS * rounding):
+    if np.any(off > HOPELESS * rounding.max()):
         return None
     active = (free.up & free.down) | (free.up & (v > -rounding)) | (free.down & (v < rounding))
     for _ in range(3):
@@ -214,9 +235,10 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
         if not np.any(crossing & ~active):
             break
         active |= crossing
-    if np.any(~proved & crossing & (off > 2.0 * rounding)):
+    if np.any(~proved & crossing & (off > 2.0 * rounding.max())):
         return None  # a column that nothing can balance
     columns = np.sqrt(problem.column_norms_squared) * float(np.linalg.norm(problem.c * rows))
+    columns[problem.free_columns] = 0.0
     columns[free.which] = np.where(proved | ~crossing, 0.0, (off + left) * free.unit)
     return Vicinity(rows, columns)
 

@@ -183,12 +183,11 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
 
 def open_terms(problem: Problem, point: PrimalPoint, near: Vicinity) -> tuple[float, float]:
     """What columns that are not proved to balance may add to the gap, and within which reach."""
-    free = problem.free_columns
-    left = near.columns[free] if len(free) else free
-    if not np.any(left):
+    if not np.any(near.columns[problem.free_columns]):
         return 0.0, math.inf
     known = free_columns_of(problem)
     assert known is not None
-    adds = float(np.abs(point.x[free] * known.unit).max())
+    left = near.columns[known.which]
+    adds = float(np.abs(point.x[known.which] * known.unit).max())
     reach = REACH * max(adds, float(np.abs(point.u).max()), float(np.abs(problem.b).max()))
     return float(np.sum(left * reach / known.unit)), reach

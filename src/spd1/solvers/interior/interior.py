@@ -74,7 +74,7 @@ class Interior(Method):
     most_passes = 1e6
     most_looks = 200
     takes_cuts = True
-    remembers = (*Method.remembers, "least", "waited", "exhausted")
+    remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted")
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -127,7 +127,7 @@ class Interior(Method):
         net = p.loss.conjugate_net
         self.curved = net is None
         self.eps, self.gamma = net if net is not None else (0.0, 0.0)
-        self.least, self.waited, self.exhausted = math.inf, 0, False
+        self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         self.pair: Pair | None = None
 
     # Where it stands
@@ -139,7 +139,7 @@ class Interior(Method):
         """
         del y, v
         p = self.problem
-        self.least, self.waited, self.exhausted = math.inf, 0, False
+        self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         spread = float(np.sqrt(np.mean((self.b - np.mean(self.b)) ** 2)))
         size = 1.0 if p.label_kind in ("sign", "count") else max(spread, 1e-3 * float(np.abs(self.b).max()))
         size = size if size > 0.0 else 1.0
@@ -186,10 +186,10 @@ class Interior(Method):
 
     @state.setter
     def state(self, value: InteriorState) -> None:
-        kept = self.least, self.waited, self.exhausted
+        kept = self.least, self.weakest, self.waited, self.exhausted
         self.begin(np.zeros(0), np.zeros(0))
         self.rows.state, self.tubes.state, self.columns.state, self.signs.state = value
-        self.least, self.waited, self.exhausted = kept
+        self.least, self.weakest, self.waited, self.exhausted = kept
         self.pair = self.look()
 
     # Steps
@@ -201,11 +201,18 @@ class Interior(Method):
                 self.step()
             self.ledger.entries += self.problem.stored * (2.0 + min(self.A.shape) / 4.0)
             self.pair = self.look()
-            gap = self.pair.gap
-            self.waited = 0 if gap < 0.9 * self.least else self.waited + 1
-            self.least = min(gap, self.least)
+            gap, force = self.pair.gap, self.force
+            gained = gap < 0.9 * self.least or (self.curved and force < 0.7 * self.weakest)
+            self.waited = 0 if gained else self.waited + 1
+            self.least, self.weakest = min(gap, self.least), min(force, self.weakest)
             self.exhausted = self.exhausted or self.waited >= UNPROMISING
         yield
+
+    @property
+    def force(self) -> float:
+        """What is left of the columns' condition, in all."""
+        pull = self.A.T @ (self.c * self.rows.w) + self.l2 * self.columns.w + self.signs.w
+        return float(np.abs(pull + self.columns.up - self.columns.down).sum())
 
     def step(self) -> None:
         """Aim at mu = 0, see how far that goes, aim at what is realistic, and go there."""
