@@ -45,4 +45,7 @@ def certify(x: Any, problem: Any, y: Any = None, sample_weight: Any = None) -> A
         return certify_model(x, problem, y, sample_weight)
     if sample_weight is not None:
         raise ParameterError("sample_weight goes to a model; a Problem has its own weights")
-    return certify_point(x, problem, y)
+    from .engines.blas import one_thread
+
+    with one_thread():
+        return certify_point(x, problem, y)

@@ -104,6 +104,7 @@ def solve(
     """
     # Not above: these bring the loop, all methods and SciPy's linear algebra.
     from .control.steps import make_rule
+    from .engines.blas import one_thread
     from .engines.ledger import Ledger
     from .loop.run import Run
     from .solvers.auto import pick
@@ -115,25 +116,26 @@ def solve(
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if limit is not None:
             _positive(limit, name)
-    ledger = Ledger(problem.stored, max_passes, max_seconds)
-    problem = problem.watched(ledger)
-    label, chosen_here = method, method == "auto"
-    if chosen_here:
-        method, reason = pick(problem)
-        label = f"auto: {method} ({reason})"
-    make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
-    keep_pages()
-    x, y, v = starting_point(problem, x0, y0, kind)
-    worker = make(problem, sampling, key, ledger)
-    worker.tol = tol
-    run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
-    if x0 is not None or y0 is not None:
-        run.look(x, y)  # a run never hands back less than it was given
-    if x0 is not None and chosen_here:
-        least = problem.reg.minimiser(problem.d)
-        if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
-            x, y, v = starting_point(problem, None, y0, kind)
-    return run.go(x, y, v, callback, verbose)
+    with one_thread():
+        ledger = Ledger(problem.stored, max_passes, max_seconds)
+        problem = problem.watched(ledger)
+        label, chosen_here = method, method == "auto"
+        if chosen_here:
+            method, reason = pick(problem)
+            label = f"auto: {method} ({reason})"
+        make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
+        keep_pages()
+        x, y, v = starting_point(problem, x0, y0, kind)
+        worker = make(problem, sampling, key, ledger)
+        worker.tol = tol
+        run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
+        if x0 is not None or y0 is not None:
+            run.look(x, y)  # a run never hands back less than it was given
+        if x0 is not None and chosen_here:
+            least = problem.reg.minimiser(problem.d)
+            if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
+                x, y, v = starting_point(problem, None, y0, kind)
+        return run.go(x, y, v, callback, verbose)
 
 
 def _positive(value: Any, name: str) -> None:

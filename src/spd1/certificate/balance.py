@@ -23,11 +23,11 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, qr, solve_triangular
 
 from ..problem import ROUNDED
 from ..terms import loss_domain
-from .tuning import DEPENDENT, HOPELESS, MEND_LIMIT, MEND_ROUNDS, QUICKLY, ROOMY
+from .tuning import DEPENDENT, HOPELESS, INDEPENDENT, MEND_LIMIT, MEND_ROUNDS, NEARLY, ROOMY
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -147,6 +147,10 @@ def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.nda
     if B.shape[1] == 1:
         one = np.ones((1, 1))
         return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain)
+    R = _well_conditioned(B.T @ B)
+    if R is not None:
+        Q = solve_triangular(R, B.T, trans="T", check_finite=False).T
+        return Spread(Q, R, scale, np.arange(len(R)), len(R), gain)
     Q, R, order = qr(B, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diagonal(R))
     rank = int(
@@ -155,31 +159,38 @@ def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.nda
     return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain)
 
 
+def _well_conditioned(G: np.ndarray) -> np.ndarray | None:
+    """R with R'R = G, of unit diagonal, if its columns are far from dependent."""
+    try:
+        R = cholesky(G, check_finite=False)
+    except LinAlgError:
+        return None
+    return np.asarray(R) if float(np.min(np.diagonal(R))) > INDEPENDENT else None
+
+
 def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
     """Move y so that unpenalised columns balance: weighted least squares, a few rounds."""
-    best, least, before, exact = y, math.inf, math.inf, False
+    best, least, exact = y, math.inf, False
     active = free.up & free.down
     for _ in range(MEND_ROUNDS):
         v, rounding = free.residual(problem.c * y)
         excess = free.excess(v)
         over = np.abs(excess) - rounding
         worst = float(np.sum(np.abs(excess)))
-        if not worst < 0.9 * least:
-            if exact:
-                return best
+        if not worst < 0.5 * least:
+            if exact or worst > NEARLY * float(rounding.sum()):
+                return best  # the ends of the domain are in the way, and not rounding
             exact, y, least = True, best, math.inf
             continue
         best, least = y, worst
         if np.all(over <= 0.0):
             return best
         active = active | (over > 0.0)
-        exact = exact or not worst < QUICKLY * before
         move = None if exact else roughly_moved(problem, y, free, active, excess)
         if move is None:
             move = moved(problem, y, free, active, excess)
         if move is None:
             return best
-        before = worst
         y = np.clip(y + move, *free.ends)
         if not np.all(np.isfinite(y)):
             return best

@@ -117,8 +117,11 @@ def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | No
     starts = [lambda: y, lambda: snapped(problem, y, free)]
     if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses
         starts.append(lambda: evened(problem, y, free.M[:, 0]))
-    for start in starts:
-        moved = mended(problem, start(), free)
+    for k, start in enumerate(starts):
+        first = start()
+        if k and np.array_equal(first, y):
+            continue
+        moved = mended(problem, first, free)
         near = vicinity(problem, moved, free)
         if near is not None and inside_domain(problem, moved, near):
             return moved, near

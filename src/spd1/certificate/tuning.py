@@ -16,5 +16,6 @@ HELD = 1e-12  # share of primal and dual by which their difference may exceed th
 ROUGHLY = 4  # golden sections that find the best point of a segment to within a tenth
 SECTIONS = 10  # the same to within one per cent
 SNAPPED = 1e-9  # rows this near to an end of their domain are put there if nothing else helps
-QUICKLY = 0.1  # rounds of mending that leave more ask for orthogonal factors
+NEARLY = 1e6  # times rounding: where mending by normal equations ends, orthogonal factors go on
+INDEPENDENT = 1e-3  # pivots of a Cholesky factor that is as good as an orthogonal one
 HOPELESS = 1e8  # times rounding: columns so far from balance prove nothing

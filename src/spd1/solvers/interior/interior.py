@@ -33,10 +33,18 @@ from ..base import Method
 from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
 from .normal import Normal
-from .tuning import FLOP_SECONDS, LARGEST_SYSTEM, LEADS, MOST_HALVINGS, STEP_SECONDS, STEP_SHARE, UNPROMISING, USUAL_STEPS
+from .tuning import (
+    FLOP_SECONDS,
+    LARGEST_SYSTEM,
+    LEADS,
+    MOST_HALVINGS,
+    STEP_SECONDS,
+    STEP_SHARE,
+    UNPROMISING,
+    USUAL_STEPS,
+)
 
 __all__ = ["Interior"]
-
 
 
 @kernel
@@ -141,7 +149,11 @@ class Interior(Method):
         p = self.problem
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         spread = float(np.sqrt(np.mean((self.b - np.mean(self.b)) ** 2)))
-        size = 1.0 if p.label_kind in ("sign", "count") else max(spread, 1e-3 * float(np.abs(self.b).max()))
+        size = (
+            1.0
+            if p.label_kind in ("sign", "count")
+            else max(spread, 1e-3 * float(np.abs(self.b).max()))
+        )
         size = size if size > 0.0 else 1.0
         wide = size / self.gamma if self.gamma > 0.0 else size
         at = np.zeros(len(self.b)) if self.curved else _middle(*self.ends, wide)
@@ -280,8 +292,13 @@ class Interior(Method):
         value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
         value += 0.5 * float(self.l2 @ (x * x))
         root = np.sqrt(mu * mu + (self.l1 * x) ** 2)
-        value += float(np.sum(root - mu - mu * np.log1p((root - mu) / (2.0 * mu)) if mu > 0 else root))
-        for bound, there in ((self.box[1] - x, self.columns.has_up), (x - self.box[0], self.columns.has_down)):
+        value += float(
+            np.sum(root - mu - mu * np.log1p((root - mu) / (2.0 * mu)) if mu > 0 else root)
+        )
+        for bound, there in (
+            (self.box[1] - x, self.columns.has_up),
+            (x - self.box[0], self.columns.has_down),
+        ):
             if mu > 0.0 and np.any(there):
                 value -= mu * float(np.sum(np.log(bound[there])))
         return value if math.isfinite(value) else math.inf
