@@ -11,7 +11,7 @@ FAR_WORSE = 10.0  # a gap this many times the last (or best) one has exploded
 MOST_TILT = 1000.0  # the balance of primal and dual steps moves no further: it may follow noise
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 
-# Patience
+# Prospect
 DEARER = 3.0  # times the price of the fall-back: what has been spent, and would still have to be
 MOST_IDLE = 300  # looks without any gain: a method that auto has chosen comes to its end
 

@@ -28,7 +28,7 @@ from ..certificate.points import (
     zero_dual,
 )
 from ..certificate.segments import better
-from ..control.patience import Patience
+from ..control.prospect import Prospect
 from ..control.steps import Proposal, Seen, StepRule, make_rule
 from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
@@ -82,7 +82,7 @@ class Run:
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
         self.watched = may_switch  # whether it is auto that chose
-        self.patience, self.since = Patience(tol), clock()
+        self.prospect, self.since = Prospect(tol), clock()
         self.price = self.price_of_next(type(method)) if may_switch else math.inf
         self.retired: Method | None = None  # the method that gave way
 
@@ -120,7 +120,7 @@ class Run:
             return "converged"
         if callback is not None and callback(self.trace.rows[-1]):
             return "interrupted"
-        if self.method.exhausted or (self.watched and self.patience.exhausted):
+        if self.method.exhausted or (self.watched and self.prospect.exhausted):
             return "" if self.resume() else "stalled"
         many = self.ledger.own_limit and len(self.trace.rows) > self.method.most_looks
         if many or self.ledger.out_of_passes:
@@ -178,13 +178,13 @@ class Run:
         if proposal.restart_average:
             self.method.restart_average()
         self.method.adopt(proposal)
-        if self.may_switch and (proposal.slow or self.out_of_patience()):
+        if self.may_switch and (proposal.slow or self.without_prospect()):
             self.switch()
 
-    def out_of_patience(self) -> bool:
+    def without_prospect(self) -> bool:
         """Whether the method would need longer than its fall-back in all."""
         seconds = clock() - self.since
-        return self.patience.over(seconds, self.certificate().rel_gap, self.price)
+        return self.prospect.bleak(seconds, self.certificate().rel_gap, self.price)
 
     def next_kind(self) -> type[Method] | None:
         """The first fall-back that takes the problem."""
@@ -211,7 +211,7 @@ class Run:
         self.rule = make_rule(self.method, "auto")
         self.method.adopt(self.rule.first())
         self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
-        self.patience = Patience(self.tol)
+        self.prospect = Prospect(self.tol)
         return True
 
     def switch(self) -> None:
@@ -223,7 +223,7 @@ class Run:
         if not before.exhausted:
             self.retired = before
         self.may_switch = kind.fallback is not None
-        self.patience, self.since = Patience(self.tol), clock()
+        self.prospect, self.since = Prospect(self.tol), clock()
         self.price = self.price_of_next(kind)
         self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None

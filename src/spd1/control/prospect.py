@@ -6,10 +6,10 @@ import math
 
 from .tuning import DEARER, MOST_IDLE
 
-__all__ = ["Patience"]
+__all__ = ["Prospect"]
 
 
-class Patience:
+class Prospect:
     """Watches how fast the relative gap of a run falls.
 
     Parameters
@@ -18,8 +18,8 @@ class Patience:
 
     Examples
     --------
-    >>> patience = Patience(tol=1e-6)
-    >>> [patience.over(seconds, 1.0, price=1.0) for seconds in (0.1, 2.0, 7.0)]
+    >>> prospect = Prospect(tol=1e-6)
+    >>> [prospect.bleak(seconds, 1.0, price=1.0) for seconds in (0.1, 2.0, 7.0)]
     [False, False, True]
     """
 
@@ -28,7 +28,7 @@ class Patience:
         self.seen: list[tuple[float, float]] = []  # seconds, logarithm of the best gap so far
         self.idle = 0  # looks without any gain
 
-    def over(self, seconds: float, rel_gap: float, price: float) -> bool:
+    def bleak(self, seconds: float, rel_gap: float, price: float) -> bool:
         """Whether the pace of the second half of the run so far would take dearly long."""
         last = self.seen[-1][1] if self.seen else math.inf
         best = min(last, math.log(max(rel_gap, 1e-300)) if rel_gap < math.inf else math.inf)
