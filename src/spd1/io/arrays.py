@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
+from ..data.indices import trusted
 from ..errors import DataError
 from ..files import Data, reading, replacing
 
@@ -69,6 +70,7 @@ def read_npz(path: str | Path) -> Data:
 def write_npz(path: str | Path, A: Any, b: Any = None) -> None:
     """Write A, dense or sparse, and b; SciPy's ``load_npz`` reads the sparse ones too."""
     if sp.issparse(A):
+        A = trusted(A)
         A = A if A.format in ("csr", "csc") else A.tocsr()
         arrays = {"data": A.data, "indices": A.indices, "indptr": A.indptr,
                   "shape": np.array(A.shape), "format": np.array(A.format.encode())}  # fmt: skip
@@ -177,8 +179,12 @@ def _sparse(path: str | Path, arrays: dict[str, np.ndarray]) -> Any:
     if kind not in ("csr", "csc"):
         raise DataError(f"{path} holds a sparse matrix in {kind} form: use CSR or CSC")
     build = sp.csr_array if kind == "csr" else sp.csc_array
+    for name in SPARSE_NAMES[1:]:  # SciPy would cut fractions off
+        if arrays[name].dtype.kind not in "iu":
+            raise DataError(f"{path}: {name} has type {arrays[name].dtype}: whole numbers only")
     shape = tuple(int(v) for v in np.ravel(arrays["shape"]))
     try:
-        return build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
+        A = build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
+        return trusted(A)  # nobody who gets it looks again
     except (ValueError, TypeError) as error:
         raise DataError(f"{path} holds a broken sparse matrix ({error})") from None

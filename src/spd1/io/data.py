@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.indices import trusted
 from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
@@ -95,7 +96,7 @@ def write_data(
                 f"{kind} files are dense, {A.shape[0]} x {A.shape[1]} here ({size:.0f} MB): use "
                 "npz or libsvm, or allow it with --dense"
             )
-        A = A.toarray()
+        A = trusted(A).toarray()
     text = data.b is not None and data.b.dtype.kind not in "fiub"
     if text and kind not in ("csv", "parquet"):
         raise DataError(f"the labels are text, {data.b[0]!r} for one: {kind} files hold numbers")  # type: ignore[index]

@@ -9,6 +9,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.indices import trusted
 from ..errors import DataError, ParameterError
 from ..files import Data, open_bytes, reading, replacing
 
@@ -112,10 +113,9 @@ def write_libsvm(path: str | Path, A: Any, b: Any, zero_based: bool = False) -> 
     >>> read_libsvm(path).A.toarray().tolist()
     [[0.1, 0.0], [0.0, -2.0]]
     """
-    rows, labels = sp.csr_array(A), np.asarray(b, dtype=float)
+    rows, labels = sp.csr_array(trusted(A)), np.asarray(b, dtype=float)
     if labels.shape != (rows.shape[0],):
         raise DataError(f"b has shape {labels.shape}, A has {rows.shape[0]} rows")
-    rows.sort_indices()
     shift = 0 if zero_based else 1
     single = rows.dtype == np.float32
     with replacing(path) as stream:
