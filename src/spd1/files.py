@@ -6,18 +6,22 @@ import bz2
 import errno
 import gzip
 import lzma
+import math
 import os
 import platform
 import stat
 import tempfile
 import time
+import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy
 
 from .errors import DataError, ParameterError
 
@@ -93,6 +97,49 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     if path.suffix.lower() in OPENERS:
         path = path.with_suffix("")
     return SUFFIXES.get(path.suffix.lower(), "libsvm")
+
+
+class ArrayHeader(NamedTuple):
+    """What an NPY file says about its array."""
+
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    dtype: np.dtype
+    size: int  # bytes that the array takes after the header
+
+
+def read_array_header(stream: IO[bytes]) -> ArrayHeader:
+    """Read the header of an NPY file, or say in a ValueError why it is none.
+
+    NumPy reads it as Python text, and lets through whatever that ends in.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> stream = io.BytesIO()
+    >>> np.save(stream, np.zeros((2, 3)))
+    >>> _ = stream.seek(0)
+    >>> read_array_header(stream).shape
+    (2, 3)
+    """
+    try:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"a version {version[0]}.{version[1]}, which is not known")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        with warnings.catch_warnings():  # about headers of Python 2
+            warnings.simplefilter("ignore")
+            shape, fortran, dtype = read(stream)
+    except (ValueError, EOFError, OSError, MemoryError, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # of the tokenizer, the parser, np.dtype
+        raise ValueError(f"its header can't be read: {type(error).__name__}") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects: numbers only")
+    if any(side < 0 for side in shape) or dtype.itemsize == 0 or dtype.subdtype is not None:
+        raise ValueError("its header makes no sense")
+    size = math.prod(map(int, shape)) * dtype.itemsize
+    return ArrayHeader(shape, "F" if fortran else "C", dtype, size)
 
 
 @contextmanager

@@ -46,6 +46,7 @@ def compare(
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     seed: o.Seed = 0,
     plot: Plot = None,
     json: o.Json = False,
@@ -60,7 +61,7 @@ def compare(
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
         check_picture(plot, force)
-    table = o.read_file(data, format, target, features, zero_based)
+    table = o.read_file(data, format, target, features, zero_based, no_check)
     problem = problem_of(table, chosen, reg, intercept, standardize, positive)
     limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
     results: dict[str, Result] = {}

@@ -53,6 +53,7 @@ def fit(
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     tile: Tile = None,
     max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
@@ -73,7 +74,7 @@ def fit(
     reg = o.make_regularizer(l1, l2, lower, upper)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
-    data = o.read_file(train, format, target, features, zero_based)
+    data = o.read_file(train, format, target, features, zero_based, no_check)
     loud = not (quiet or json)
     if loud:
         say(f"{train}: {describe_data(data)}")

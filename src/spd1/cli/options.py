@@ -76,25 +76,39 @@ MaxPasses = Annotated[
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
 Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
+NoCheck = Annotated[
+    bool,
+    typer.Option("--no-check", help="Don't compare the checksums of an NPZ file: saves a pass"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no report")]
 
 
 def read_file(
-    path: Path, format: str | None, target: str | None, features: int | None, zero: bool | None
+    path: Path,
+    format: str | None,
+    target: str | None,
+    features: int | None,
+    zero: bool | None,
+    no_check: bool = False,
 ) -> Data:
     """Read a data file as the options say."""
     based: bool | str = "auto" if zero is None else zero
-    return read_data(path, format=format, target=target, n_features=features, zero_based=based)
+    return read_data(
+        path, format=format, target=target, n_features=features, zero_based=based,
+        check=not no_check,
+    )  # fmt: skip
 
 
-def read_for(model: Model, path: Path, format: str | None, zero: bool | None) -> Data:
+def read_for(
+    model: Model, path: Path, format: str | None, zero: bool | None, no_check: bool = False
+) -> Data:
     """Read a data file for a model: its number of features, its columns by name."""
     based: bool | str = "auto" if zero is None else zero
     return read_data(
         path, format=format, target=model.target, n_features=model.features, zero_based=based,
-        features=model.names,
+        features=model.names, check=not no_check,
     )  # fmt: skip
 
 

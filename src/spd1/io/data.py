@@ -28,6 +28,7 @@ def read_data(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     features: list[str] | None = None,
+    check: bool = True,
 ) -> Data:
     r"""Read features and labels from a file.
 
@@ -46,6 +47,9 @@ def read_data(
         For LIBSVM text.
     features : list of str, optional
         For tables with names: the columns to take, in this order.
+    check : bool
+        For NPZ: compare checksums, which takes a pass over the file. Without it a damaged file may
+        be read with other numbers.
 
     Examples
     --------
@@ -61,7 +65,7 @@ def read_data(
     if kind == "libsvm":
         return read_libsvm(path, n_features, zero_based)
     if kind == "npz":
-        return read_npz(path)
+        return read_npz(path, check)
     if kind == "npy":
         columns = read_npy(path)
         if n_features is not None and columns.shape[1] == n_features:
