@@ -93,6 +93,12 @@ def solve(
     Result
         The best certified point seen. Ctrl-C returns it too, with status "interrupted".
 
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C before a first step: there is no answer yet. While a kernel is compiled Ctrl-C waits
+        until it is done.
+
     Examples
     --------
     >>> import numpy as np, spd1
