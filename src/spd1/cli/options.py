@@ -8,8 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ParameterError
+from ..data.memory import refuse_too_long
+from ..errors import DataError, ParameterError
+from ..files import format_of
 from ..io import Data, Model, read_data
+from ..io.libsvm import largest_index
 from ..losses import LOSSES, as_loss
 from ..regularizers import ElasticNet
 
@@ -95,10 +98,19 @@ def read_file(
 ) -> Data:
     """Read a data file as the options say."""
     based: bool | str = "auto" if zero is None else zero
-    return read_data(
+    data = read_data(
         path, format=format, target=target, n_features=features, zero_based=based,
         check=not no_check,
     )  # fmt: skip
+    try:
+        refuse_too_long(*data.A.shape)
+    except DataError as error:
+        where = str(path)
+        if format_of(path, format) == "libsvm" and features is None:
+            index, line = largest_index(path)
+            where = f"{path}, line {line}: index {index:,}"
+        raise DataError(f"{where}: {error}") from None
+    return data
 
 
 def read_for(

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ..certificate.gap import Certificate, certify_point
 from ..data.convert import plain_array
 from ..data.indices import trusted
+from ..data.memory import refuse_too_long
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..files import Data
@@ -187,6 +188,7 @@ def blank_model(
     if data.b is None:
         raise DataError("the data has no labels: nothing to learn from")
     loss, reg = as_loss(loss), as_regularizer(reg)
+    refuse_too_long(*data.A.shape)
     d = int(data.A.shape[1])
     reg.bind(d)
     classes = _classes(data.b, loss, positive)
