@@ -412,6 +412,7 @@ def test_a_full_folder_in_place_of_the_cache_is_left_alone(two, tmp_path):
     assert os.listdir(path) == ["precious"]
 
 
+@pytest.mark.slow
 def test_a_cache_damaged_all_over_is_no_obstacle(sandbox):
     script = CERTIFY.format(loss='"squared"')
     rounds = itertools.cycle([cut_off, empty, garbage, wrong_pickle, flipped, folder, unreadable])
