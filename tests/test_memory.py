@@ -1,8 +1,12 @@
-"""A fit never makes a second copy of sparse data."""
+"""A fit never makes a second copy of sparse data, and leaves nothing behind."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,3 +35,52 @@ def test_peak_of_a_fit(loss, l1, l2):
     assert found.status == "converged"
     size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
     assert peak <= 0.6 * size
+
+
+FITS = """
+import gc, numpy as np, scipy.sparse as sp, spd1
+from spd1.linear_model import Lasso, LogisticRegression
+
+def resident():
+    gc.collect()
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmRSS:"))
+    return int(line.split()[1]) / 1024
+
+def fit(k):
+    rng = np.random.default_rng(k)
+    A = rng.standard_normal((200, 30 + k % 7))
+    A = sp.csr_array(A * (A > 0.5)) if k % 3 == 0 else A
+    b = np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    if k % 4 == 0:
+        LogisticRegression().fit(A, b)
+    elif k % 4 == 1:
+        Lasso(alpha=0.05).fit(A, b)
+    else:
+        loss = ("hinge", "squared")[k % 2]
+        spd1.solve(spd1.Problem(A, b, loss, spd1.L2(0.01)), tol=1e-4)
+
+for k in range(WARM):
+    fit(k)
+before = resident()
+for k in range(COUNT):
+    fit(k)
+print(resident() - before)
+"""
+
+
+def growth(warm, count):
+    """Megabytes that so many fits in one process leave behind."""
+    code = FITS.replace("WARM", str(warm)).replace("COUNT", str(count))
+    source = str(Path(spd1.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": source},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return float(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="Linux tells the size")
+def test_two_thousand_fits_leave_nothing_behind():
+    assert growth(warm=200, count=2000) < 5.0

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
+import math
 import os
+import platform
+import stat
 import tempfile
+import time
+import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy
 
 from .errors import DataError, ParameterError
 
@@ -36,6 +44,20 @@ SUFFIXES = {
 }
 FORMATS = ("libsvm", "csv", "parquet", "npz", "npy")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+PART = ".part"  # suffix of files that are being written
+RESTING, FORGOTTEN = 60.0, 86400.0  # seconds without a byte: of a dead process, of any
+MOST_LINKS = 40
+STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+SPECIAL: dict[Any, str] = {
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+}
+NO_ROOM = {
+    errno.ENOSPC, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
+    getattr(errno, "EDQUOT", errno.ENOSPC),
+}  # fmt: skip
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -77,6 +99,49 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     return SUFFIXES.get(path.suffix.lower(), "libsvm")
 
 
+class ArrayHeader(NamedTuple):
+    """What an NPY file says about its array."""
+
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    dtype: np.dtype
+    size: int  # bytes that the array takes after the header
+
+
+def read_array_header(stream: IO[bytes]) -> ArrayHeader:
+    """Read the header of an NPY file, or say in a ValueError why it is none.
+
+    NumPy reads it as Python text, and lets through whatever that ends in.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> stream = io.BytesIO()
+    >>> np.save(stream, np.zeros((2, 3)))
+    >>> _ = stream.seek(0)
+    >>> read_array_header(stream).shape
+    (2, 3)
+    """
+    try:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"a version {version[0]}.{version[1]}, which is not known")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        with warnings.catch_warnings():  # about headers of Python 2
+            warnings.simplefilter("ignore")
+            shape, fortran, dtype = read(stream)
+    except (ValueError, EOFError, OSError, MemoryError, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # of the tokenizer, the parser, np.dtype
+        raise ValueError(f"its header can't be read: {type(error).__name__}") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects: numbers only")
+    if any(side < 0 for side in shape) or dtype.itemsize == 0 or dtype.subdtype is not None:
+        raise ValueError("its header makes no sense")
+    size = math.prod(map(int, shape)) * dtype.itemsize
+    return ArrayHeader(shape, "F" if fortran else "C", dtype, size)
+
+
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
     """Turn what the system says about a file into one sentence with its name."""
@@ -110,6 +175,9 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """Write a file whole or not at all: into a temporary file beside it, renamed at the end.
 
+    A symbolic link stays, and what it leads to is replaced. The mode of a file that is replaced
+    is kept. What killed processes have left of the same file is removed.
+
     Examples
     --------
     >>> import os, tempfile
@@ -121,20 +189,24 @@ def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """
     path = Path(path)
     check_writable(path, overwrite)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
+    place = Path(os.path.realpath(path))
+    with _saying_why(path):
+        remove_stale(place)
+        handle, name = tempfile.mkstemp(prefix=_part_prefix(place), suffix=PART, dir=place.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w+b") as raw:
-            compress = OPENERS.get(path.suffix.lower())
-            if compress:
-                with compress(raw, "wb") as stream:
-                    yield stream
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        with _saying_why(path):
+            with os.fdopen(handle, "w+b") as raw:
+                compress = OPENERS.get(path.suffix.lower())
+                if compress:
+                    with compress(raw, "wb") as stream:
+                        yield stream
+                else:
+                    yield raw
+                raw.flush()
+                os.fsync(raw.fileno())
+            _take_mode(temporary, place)
+            temporary.replace(place)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -143,14 +215,109 @@ def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
 def check_writable(path: str | Path, overwrite: bool = True) -> None:
     """Refuse a place that can't be written to before any work starts."""
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: name a file")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path} exists: name another file, or allow overwriting with --force")
-    if not path.parent.is_dir():
-        raise DataError(f"{path} can't be written: the folder {path.parent} does not exist")
-    if not os.access(path.parent, os.W_OK):
+    _refuse_streams(path)
+    try:
+        found: os.stat_result | None = path.stat()
+    except FileNotFoundError:
+        found = None
+    except OSError as error:  # a circle of links, a file for a folder, a name too long
+        raise DataError(f"{path} can't be written: {error.strerror or error}") from None
+    if found is not None:
+        _refuse_existing(path, found.st_mode, overwrite)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        shown = path.parent if not path.is_symlink() else folder
+        raise DataError(f"{path} can't be written: the folder {shown} does not exist")
+    if not os.access(folder, os.W_OK):
         raise DataError(f"{path} can't be written: permission denied")
+
+
+def _refuse_existing(path: Path, mode: int, overwrite: bool) -> None:
+    if stat.S_ISDIR(mode):
+        raise DataError(f"{path} is a folder: name a file")
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in SPECIAL.items() if test(mode)), "something else")
+        raise DataError(f"{path} is no regular file but {kind}: name a file")
+    if not overwrite:
+        raise DataError(f"{path} exists: name another file, or allow overwriting with --force")
+    # the folder's permission would be enough to rename over it, and root may do anything
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+        raise DataError(f"{path} can't be overwritten: it is write-protected")
+
+
+def _refuse_streams(path: Path) -> None:
+    """Refuse names of open streams: renaming would replace the file that a shell writes to."""
+    place = os.path.abspath(path)
+    for _ in range(MOST_LINKS):
+        if place.startswith(STREAMS):
+            raise DataError(f"{path} is no regular file but an open stream: name a file")
+        if not os.path.islink(place):
+            return
+        place = os.path.abspath(os.path.join(os.path.dirname(place), os.readlink(place)))
+
+
+@contextmanager
+def _saying_why(path: Path) -> Iterator[None]:
+    """Turn a full disk and its like into one sentence with the name of the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DataError(
+            f"{path} can't be written: {os.strerror(error.errno or 0)}; what was there before is "
+            "as it was"
+        ) from None
+
+
+def _take_mode(temporary: Path, place: Path) -> None:
+    """Give a new file the mode and owner of the one it replaces, or those that new files get."""
+    try:
+        old = place.stat()
+    except FileNotFoundError:
+        temporary.chmod(0o666 & ~_umask())
+        return
+    new = temporary.stat()
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(OSError):  # only root can, as a rule
+            os.chown(temporary, old.st_uid, old.st_gid)
+    temporary.chmod(stat.S_IMODE(old.st_mode))
+
+
+def remove_stale(place: Path) -> None:
+    """Remove what processes that no longer live have left of a file they were writing."""
+    start = f".{place.name[:40]}."
+    names: list[str] = []
+    with suppress(OSError):  # a folder may be written to and not be listed
+        names = os.listdir(place.parent)
+    for name in names:
+        if name.startswith(start) and name.endswith(PART):
+            left, words = place.parent / name, name[len(start) : -len(PART)].split(".")
+            with suppress(OSError):
+                idle = time.time() - left.stat().st_mtime
+                if idle > FORGOTTEN or (idle > RESTING and _is_dead(words)):
+                    left.unlink()
+
+
+def _part_prefix(place: Path) -> str:
+    return f".{place.name[:40]}.{_machine()}.{os.getpid()}."
+
+
+def _is_dead(words: list[str]) -> bool:
+    """Whether the process that a temporary file is named after has ended, on this machine."""
+    if os.name != "posix" or len(words) != 3 or words[0] != _machine() or not words[1].isdigit():
+        return False
+    try:
+        os.kill(int(words[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def _umask() -> int:

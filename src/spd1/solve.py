@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,12 @@ def solve(
     Result
         The best certified point seen. Ctrl-C returns it too, with status "interrupted".
 
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C before a first step: there is no answer yet. While a kernel is compiled Ctrl-C waits
+        until it is done.
+
     Examples
     --------
     >>> import numpy as np, spd1
@@ -130,7 +137,9 @@ def solve(
         worker.tol = tol
         run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
         if x0 is not None or y0 is not None:
-            run.look(x, y)  # a run never hands back less than it was given
+            point, _ = run.look(x, y)  # a run never hands back less than it was given
+            if not math.isfinite(point.value):
+                raise DataError("x0 is too far away: the objective is not finite there")
         if x0 is not None and chosen_here:
             least = problem.reg.minimiser(problem.d)
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from

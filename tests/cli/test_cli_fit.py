@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -170,58 +169,6 @@ def test_wrong_input_is_named_and_leaves_nothing_behind(folder, arguments, code,
     assert message in shown
     assert "Traceback" not in result.stderr
     assert sorted(os.listdir()) == before
-
-
-TICKING = """
-import sys
-from spd1.cli import show, main
-before = show.GapBar.update
-def update(self, row):
-    print("tick", file=sys.stderr, flush=True)
-    return before(self, row)
-show.GapBar.update = update
-sys.argv = ["spd1", *sys.argv[1:]]
-main()
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_saves_the_best_model(folder):
-    command = [
-        sys.executable,
-        "-c",
-        TICKING,
-        "fit",
-        "train.svm",
-        "--method",
-        "spd1",
-        "--tol",
-        "1e-14",
-        "--max-passes",
-        "1e9",
-        "-o",
-        "m",
-        "--json",
-    ]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    ticks = 0
-    for line in process.stderr:
-        ticks += line.strip() == "tick"
-        if ticks == 5:
-            process.send_signal(signal.SIGINT)
-            break
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert json.loads(out)["status"] == "interrupted"
-    model = load_model("m")
-    assert model.training["status"] == "interrupted"
-    assert model.certificate["rel_gap"] < 1.0
 
 
 def test_ctrl_c_before_there_is_a_model(folder, monkeypatch):

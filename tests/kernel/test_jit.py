@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import itertools
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,7 +19,7 @@ import scipy.sparse as sp
 
 import spd1
 from spd1.data.convert import as_matrix
-from spd1.kernel.jit import by_layout, compiled, helper
+from spd1.kernel.jit import by_layout, compiled, helper, kernel
 from spd1.losses import Hinge, Loss
 
 PACKAGE = Path(spd1.__file__).parent
@@ -308,3 +311,141 @@ def test_cached_kernels_survive_read_only_and_writable_data():
     count = len(dot_lines.signatures)
     assert frozen.primal([1.0, 1.0]) == writable.primal([1.0, 1.0])
     assert len(dot_lines.signatures) == count
+
+
+# A damaged cache
+
+
+def cut_off(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path):
+    os.truncate(path, 0)
+
+
+def garbage(path):
+    path.write_bytes(os.urandom(500))
+
+
+def wrong_pickle(path):
+    path.write_bytes(pickle.dumps(("0.1", ["nothing"])))
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def unreadable(path):
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        empty(path)  # root reads everything
+
+
+def numbas_own(path):
+    """What Numba without our checksum would have written: its version, then the rest."""
+    path.write_bytes(pickle.dumps("0.60.0") + pickle.dumps((("stamp", 1), {})))
+
+
+def of_another_kernel(path):
+    """A file whose checksum is right."""
+    twin = next(p for p in path.parent.glob(f"*{path.suffix}") if p != path)
+    path.write_bytes(twin.read_bytes())
+
+
+DAMAGES = [cut_off, empty, garbage, wrong_pickle, flipped, folder, unreadable, numbas_own,
+           of_another_kernel]  # fmt: skip
+
+TWO_KERNELS = """
+def answer(x):
+    return x + 1.0
+
+def other(x):
+    return x + 2.0
+"""
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """Two functions of a file, compiled into a cache of their own."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPD1_QUIET", "1")
+    (tmp_path / "two_kernels.py").write_text(TWO_KERNELS)
+    spec = importlib.util.spec_from_file_location("two_kernels", tmp_path / "two_kernels.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "two_kernels", module)
+    assert (kernel(module.answer)(40.0), kernel(module.other)(40.0)) == (41.0, 42.0)
+    return module
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_cache_is_compiled_anew_and_replaced(two, tmp_path, damage, suffix):
+    [path] = tmp_path.rglob(f"two_kernels.answer*.{suffix}")
+    damage(path)
+    again = kernel(two.answer)
+    assert again(40.0) == 41.0
+    assert not again.stats.cache_hits
+    third = kernel(two.answer)
+    assert third(40.0) == 41.0
+    assert third.stats.cache_hits
+    assert not [path for path in tmp_path.rglob("*") if ".tmp." in path.name]
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+def test_a_full_folder_in_place_of_the_cache_is_left_alone(two, tmp_path):
+    [path] = tmp_path.rglob("two_kernels.answer*.nbi")
+    folder(path)
+    (path / "precious").write_text("")
+    assert kernel(two.answer)(40.0) == 41.0
+    assert os.listdir(path) == ["precious"]
+
+
+@pytest.mark.slow
+def test_a_cache_damaged_all_over_is_no_obstacle(sandbox):
+    script = CERTIFY.format(loss='"squared"')
+    rounds = itertools.cycle([cut_off, empty, garbage, wrong_pickle, flipped, folder, unreadable])
+    for path in sorted(sandbox.machine_code()):
+        next(rounds)(path)
+    out, err = sandbox.run(script)
+    assert out == sandbox.first[0]
+    assert err == "spd1: compiling kernels, once on this machine: a few seconds\n"
+    assert sandbox.run(script) == (sandbox.first[0], "")
+
+
+NO_DISK = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+import users_kernel
+print(users_kernel.answer(40.0))
+"""
+
+
+def test_a_full_disk_is_no_obstacle(sandbox, tmp_path):
+    (sandbox.root / "users_kernel.py").write_text(USERS_KERNEL.format(number=1.0))
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "full"), "PYTHONDONTWRITEBYTECODE": "1"}
+    out, err = sandbox.run(NO_DISK, **place)
+    assert float(out) == 41.0
+    assert err == "spd1: compiling kernels, once on this machine: a few seconds\n"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_without_a_folder_for_the_cache_there_is_none(sandbox, tmp_path):
+    """Root may write everywhere, so what is named as a folder is a file."""
+    (tmp_path / "file").write_text("")
+    (sandbox.root / "users_kernel.py").write_text(USERS_KERNEL.format(number=1.0))
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
+    out, _ = sandbox.run("import users_kernel; print(users_kernel.answer(40.0))", **place)
+    assert float(out) == 41.0
+    assert os.listdir(tmp_path) == ["file"]

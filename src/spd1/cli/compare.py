@@ -14,7 +14,7 @@ from ..result import Result
 from ..solve import solve
 from ..solvers import METHODS, method_class
 from . import options as o
-from .exits import guarded
+from .exits import INTERRUPTED, fail, guarded
 from .fit import check_picture, problem_of
 from .show import GapBar, describe_data, print_json, say
 
@@ -46,6 +46,7 @@ def compare(
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     seed: o.Seed = 0,
     plot: Plot = None,
     json: o.Json = False,
@@ -60,27 +61,37 @@ def compare(
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
         check_picture(plot, force)
-    table = o.read_file(data, format, target, features, zero_based)
+    table = o.read_file(data, format, target, features, zero_based, no_check)
     problem = problem_of(table, chosen, reg, intercept, standardize, positive)
     limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
     results: dict[str, Result] = {}
     refused: dict[str, str] = {}
+    interrupted = False
     for name in names:
         with GapBar(tol, shown=not json) as update:
             try:
                 results[name] = run(problem, name, random_state=seed, callback=update, **limits)
+                interrupted = results[name].status == "interrupted"
             except IncompatibleError as error:
                 refused[name] = str(error)
+            except KeyboardInterrupt:  # before the first step of this method
+                if not results:
+                    raise
+                interrupted = True
+        if interrupted:
+            break
     if plot is not None and results:
         draw(results, plot, f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}")
     if json:
         facts: dict[str, Any] = {name: _facts(result) for name, result in results.items()}
         print_json(facts | {"refused": refused})
-        return
-    say(f"{data}: {describe_data(table)}")
-    print_table(results, refused)
-    if plot is not None and results:
-        say(f"Picture: {plot}")
+    else:
+        say(f"{data}: {describe_data(table)}")
+        print_table(results, refused)
+        if plot is not None and results:
+            say(f"Picture: {plot}")
+    if interrupted:
+        fail("interrupted; methods that had not begun are left out", INTERRUPTED)
 
 
 def read_methods(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from ..errors import DataError, IncompatibleError, ParameterError
 
 __all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "fail", "guarded", "notes"]
 
-USAGE, DATA, NOT_REACHED, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
+USAGE, DATA, NOT_REACHED, MISSING, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
 CODES = {
     0: "done; for fit and certify: the gap asked for is proven",
     1: "a bug: please report the traceback",
@@ -21,7 +21,8 @@ CODES = {
     DATA: "a file is missing, unreadable, broken or does not fit",
     NOT_REACHED: "stopped at a limit before the gap asked for was proven; the model is saved",
     MISSING: "an optional package or a download is missing; the message says what to do",
-    INTERRUPTED: "Ctrl-C; fit has saved the best model found so far",
+    INTERRUPTED: "Ctrl-C; fit has saved the best model if a step was taken, and nothing otherwise",
+    TERMINATED: "SIGTERM; as for Ctrl-C",
 }
 
 Command = TypeVar("Command", bound=Callable[..., Any])

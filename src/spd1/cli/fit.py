@@ -11,12 +11,13 @@ import typer
 from ..errors import DataError, ParameterError
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
+from ..kernel.patience import uninterrupted
 from ..models.model import blank_model
 from ..problem import Problem
 from ..result import Result
 from ..solvers import method_class
 from . import options as o
-from .exits import INTERRUPTED, NOT_REACHED, guarded
+from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
 from .show import GapBar, describe_data, print_json, say
 
 EXITS = {"converged": 0, "interrupted": INTERRUPTED}
@@ -53,6 +54,7 @@ def fit(
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     tile: Tile = None,
     max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
@@ -67,13 +69,13 @@ def fit(
 
     spd1 fit train.svm --loss logistic --l2 1e-3 -o model.spd1
 
-    Ctrl-C stops early and saves the best model found so far.
+    Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
     """
     chosen = o.make_loss(loss, loss_parameters)
     reg = o.make_regularizer(l1, l2, lower, upper)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
-    data = o.read_file(train, format, target, features, zero_based)
+    data = o.read_file(train, format, target, features, zero_based, no_check)
     loud = not (quiet or json)
     if loud:
         say(f"{train}: {describe_data(data)}")
@@ -83,10 +85,14 @@ def fit(
             method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
             tile=read_tile(tile), random_state=seed, callback=update,
         )  # fmt: skip
-    if place is not None:
-        save_model(place, model)
-    if plot is not None:
-        draw(result, plot)
+    try:
+        with uninterrupted():  # a second Ctrl-C must not cost what the first has left
+            if place is not None:
+                save_model(place, model)
+            if plot is not None:
+                draw(result, plot)
+    except KeyboardInterrupt:
+        fail(f"interrupted; the model is saved: {place}" if place else "interrupted", INTERRUPTED)
     if json:
         print_json(summary(model, result, place, tol))
     elif not quiet:

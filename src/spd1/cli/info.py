@@ -40,13 +40,14 @@ def info(
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     json: o.Json = False,
 ) -> None:
     """Show shape, density, norms, condition numbers, and which method auto would take and why.
 
     spd1 info train.svm --loss logistic --l2 1e-3
     """
-    table = o.read_file(data, format, target, features, zero_based)
+    table = o.read_file(data, format, target, features, zero_based, no_check)
     facts = shape_facts(table)
     if table.b is not None:
         name = loss or guess_loss(table.b)
@@ -114,6 +115,7 @@ def convert(
     target: o.Target = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     dense: DenseToo = False,
     force: o.Force = False,
 ) -> None:
@@ -133,6 +135,6 @@ def convert(
         n, d, stored = libsvm_to_npz(source, destination, features, based)
         say(f"{destination}: {n:,} rows, {d:,} features, {stored:,} stored entries")
         return
-    data = o.read_file(source, format, target, features, zero_based)
+    data = o.read_file(source, format, target, features, zero_based, no_check)
     write_data(destination, data, format=to, dense=dense)
     say(f"{destination}: {describe_data(data)}")

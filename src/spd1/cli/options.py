@@ -8,8 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ParameterError
+from ..data.memory import refuse_too_long
+from ..errors import DataError, ParameterError
+from ..files import format_of
 from ..io import Data, Model, read_data
+from ..io.libsvm import largest_index
 from ..losses import LOSSES, as_loss
 from ..regularizers import ElasticNet
 
@@ -76,25 +79,48 @@ MaxPasses = Annotated[
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
 Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
+NoCheck = Annotated[
+    bool,
+    typer.Option("--no-check", help="Don't compare the checksums of an NPZ file: saves a pass"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no report")]
 
 
 def read_file(
-    path: Path, format: str | None, target: str | None, features: int | None, zero: bool | None
+    path: Path,
+    format: str | None,
+    target: str | None,
+    features: int | None,
+    zero: bool | None,
+    no_check: bool = False,
 ) -> Data:
     """Read a data file as the options say."""
     based: bool | str = "auto" if zero is None else zero
-    return read_data(path, format=format, target=target, n_features=features, zero_based=based)
+    data = read_data(
+        path, format=format, target=target, n_features=features, zero_based=based,
+        check=not no_check,
+    )  # fmt: skip
+    try:
+        refuse_too_long(*data.A.shape)
+    except DataError as error:
+        where = str(path)
+        if format_of(path, format) == "libsvm" and features is None:
+            index, line = largest_index(path)
+            where = f"{path}, line {line}: index {index:,}"
+        raise DataError(f"{where}: {error}") from None
+    return data
 
 
-def read_for(model: Model, path: Path, format: str | None, zero: bool | None) -> Data:
+def read_for(
+    model: Model, path: Path, format: str | None, zero: bool | None, no_check: bool = False
+) -> Data:
     """Read a data file for a model: its number of features, its columns by name."""
     based: bool | str = "auto" if zero is None else zero
     return read_data(
         path, format=format, target=model.target, n_features=model.features, zero_based=based,
-        features=model.names,
+        features=model.names, check=not no_check,
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ def predict(
     margin: Margin = False,
     format: o.Format = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     force: o.Force = False,
 ) -> None:
     """Predict a label or number for each row, one a line.
@@ -52,7 +53,7 @@ def predict(
     if output is not None:
         check_writable(output, force)
     trained = load_model(model)
-    A = o.read_for(trained, data, format, zero_based).A
+    A = o.read_for(trained, data, format, zero_based, no_check).A
     if probability:
         values = trained.probability(A)
     else:
@@ -81,6 +82,7 @@ def evaluate(
     data: o.DataFile,
     format: o.Format = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     json: o.Json = False,
 ) -> None:
     """Compare predictions with the labels: accuracy, AUC and log loss, or R2 and errors.
@@ -88,7 +90,7 @@ def evaluate(
     spd1 evaluate model.spd1 test.svm
     """
     trained = load_model(model)
-    table = o.read_for(trained, data, format, zero_based)
+    table = o.read_for(trained, data, format, zero_based, no_check)
     if table.b is None:
         raise DataError(f"{data} has no labels to compare with")
     found = metrics(trained, table.A, table.b)
@@ -106,6 +108,7 @@ def certify(
     tol: Asked = None,
     format: o.Format = None,
     zero_based: o.ZeroBased = None,
+    no_check: o.NoCheck = False,
     json: o.Json = False,
 ) -> None:
     """Prove anew how far from optimal a model is on a file, its training file or another.
@@ -113,7 +116,7 @@ def certify(
     spd1 certify model.spd1 train.svm --tol 1e-6
     """
     trained = load_model(model)
-    table = o.read_for(trained, data, format, zero_based)
+    table = o.read_for(trained, data, format, zero_based, no_check)
     if table.b is None:
         raise DataError(f"{data} has no labels: the objective is not known")
     found = trained.certify(table.A, table.b)

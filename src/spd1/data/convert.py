@@ -14,7 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
+from .indices import lines_of, mended
 from .matrix import CSC, CSR, Dense
+from .memory import refuse_too_long
 
 __all__ = [
     "as_matrix",
@@ -59,6 +61,7 @@ def with_square_sum(X: Any) -> tuple[Dense | CSR | CSC, float]:
     A = _sparse(X) if sp.issparse(X) else _dense(X)
     if A.rows() == 0 or A.columns() == 0:
         raise DataError(f"A is empty: shape {A.rows()} x {A.columns()}")
+    refuse_too_long(A.rows(), A.columns())
     return A, _refuse_non_finite(A)
 
 
@@ -100,49 +103,20 @@ def _dense(X: Any) -> Dense:
 
 
 def _sparse(X: Any) -> CSR | CSC:
-    if X.ndim != 2:
-        raise DataError(f"A must have two dimensions, not {X.ndim}")
-    M = X if X.format in ("csr", "csc") else X.tocsr()
-    data = as_real(M.data, "A")
-    _check_indices(M)
-    if not M.has_canonical_format:  # unsorted or duplicate indices: mend a copy
-        kind = sp.csr_array if M.format == "csr" else sp.csc_array
-        M = kind((M.data, M.indices, M.indptr), shape=M.shape, copy=True)
-        M.sum_duplicates()
-        data = as_real(M.data, "A")
-    parts = _compressed(data, M.indices, M.indptr, M.shape)
-    return CSR(*parts) if M.format == "csr" else CSC(*parts)
-
-
-def _check_indices(M: Any) -> None:
-    """SciPy trusts hand-made index arrays; a kernel must not read outside the data."""
-    minor = M.shape[1] if M.format == "csr" else M.shape[0]
-    pointers = M.indptr
-    if len(pointers) != (M.shape[0] if M.format == "csr" else M.shape[1]) + 1:
-        raise DataError("A has an indptr array of the wrong length")
-    if pointers[0] != 0 or np.any(np.diff(pointers) < 0) or pointers[-1] > len(M.indices):
-        raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
-    if len(M.indices) != len(M.data):
-        raise DataError("A has index and data arrays of different lengths")
-    used = M.indices[: pointers[-1]]
-    unsigned = used.view(used.dtype.str.replace("i", "u"))
-    if len(used) and unsigned.max() >= minor:  # negative ones are huge without a sign
-        raise DataError(f"A has an index outside 0 .. {minor - 1}")
+    lines = lines_of(X)
+    if lines.data.dtype != bool:  # True twice is True; small integers would wrap when added up
+        lines = lines._replace(data=as_real(lines.data, "A"))
+    if not lines.canonical:
+        lines = mended(lines)
+    parts = _compressed(as_real(lines.data, "A"), lines.indices, lines.indptr, lines.shape)
+    return CSR(*parts) if lines.format == "csr" else CSC(*parts)
 
 
 def _compressed(data: Any, indices: Any, indptr: Any, shape: Any) -> Compressed:
     """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
-    stored = int(indptr[-1])
-    indices, indptr = _unsigned(indices[:stored]), _unsigned(indptr)
-    data = np.ascontiguousarray(data[:stored])
+    data = np.require(data, requirements=["ALIGNED", "C"])
+    indices, indptr = (part.view(f"u{part.itemsize}") for part in (indices, indptr))
     return _frozen(data), _frozen(indices), _frozen(indptr), (int(shape[0]), int(shape[1]))
-
-
-def _unsigned(indices: Any) -> np.ndarray:
-    """Indices of 4 or 8 bytes, seen without their sign."""
-    if indices.dtype.itemsize < 4:  # SciPy takes them, and so do we
-        indices = indices.astype(np.int32)
-    return np.ascontiguousarray(indices).view(f"u{indices.dtype.itemsize}")
 
 
 def plain_array(value: Any, name: str) -> np.ndarray:

@@ -13,6 +13,7 @@ certified is that problem. Three ways lead to its solution:
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -222,7 +223,10 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
         for name, used in (("max_passes", row.passes), ("max_seconds", lean.seconds)):
             if options.get(name) is not None:
                 options[name] = max(options[name] - used, 1e-3)
-        return continued(lean.trace, row, solve(whole, **options))
+        try:
+            return continued(lean.trace, row, solve(whole, **options))
+        except KeyboardInterrupt:  # before its first step: what has been found so far stands
+            lean = replace(lean, status="interrupted")
     status = "converged" if proof.rel_gap <= tol else lean.status
     values = {k: getattr(proof, k) for k in (*GAPS, "y", "floor", "reach")}
     return Result(**{**_fields(lean), **values, "status": status, "passes": row.passes})

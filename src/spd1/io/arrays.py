@@ -6,8 +6,10 @@ them where they lie on disk: data larger than memory is converted once and then 
 
 from __future__ import annotations
 
+import os
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -16,8 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
+from ..data.indices import trusted
+from ..data.memory import NEVER_ASKED, available_memory
 from ..errors import DataError
-from ..files import Data, reading, replacing
+from ..files import Data, read_array_header, reading, replacing
 
 __all__ = ["read_npy", "read_npz", "write_npy", "write_npz"]
 
@@ -27,11 +31,18 @@ LOCAL_HEADER = 30  # bytes before the name in a zip member
 ZIP64_EXTRA = 20  # bytes that force_zip64 adds to the extra field
 MATRIX_NAMES, LABEL_NAMES = ("A", "X", "data", "arr_0"), ("b", "y", "labels", "target", "arr_1")
 WORTH_MAPPING = 2**16  # bytes
+SUMMED_AT_ONCE = 2**24  # bytes of a mapped member
 SPARSE_NAMES = ("data", "indices", "indptr", "shape")
 
 
-def read_npz(path: str | Path) -> Data:
+def read_npz(path: str | Path, check: bool = True) -> Data:
     """Read A and b from an NPZ file: dense (A or X, b or y) or CSR/CSC as SciPy writes it.
+
+    Parameters
+    ----------
+    path : str or Path
+    check : bool
+        Compare the checksums of all arrays: one pass over the bytes of those that are mapped.
 
     Examples
     --------
@@ -42,15 +53,7 @@ def read_npz(path: str | Path) -> Data:
     ([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
     """
     with reading(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                arrays = {
-                    info.filename[: -len(".npy")]: _member(path, archive, info)
-                    for info in archive.infolist()
-                    if info.filename.endswith(".npy")
-                }
-        except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise DataError(f"{path} is not an NPZ file ({error})") from None
+        arrays = _arrays(path, check)
     if all(name in arrays for name in SPARSE_NAMES):
         A: Any = _sparse(path, arrays)
     else:
@@ -60,15 +63,42 @@ def read_npz(path: str | Path) -> Data:
                             f"{', '.join(arrays) or 'none'}")  # fmt: skip
         if A.ndim != 2:
             raise DataError(f"{path}: A has {A.ndim} dimensions, not 2")
+        _refuse_kind(path, "A", A, "fiub", "numbers only")
     b = _first(arrays, LABEL_NAMES)
-    if b is not None and b.shape != (A.shape[0],):
-        raise DataError(f"{path}: b has shape {b.shape}, A has {A.shape[0]} rows")
+    if b is not None:
+        _refuse_kind(path, "b", b, "fiubU", "numbers or text only")
+        if b.shape != (A.shape[0],):
+            raise DataError(f"{path}: b has shape {b.shape}, A has {A.shape[0]} rows")
     return Data(A, b)
+
+
+def _arrays(path: str | Path, check: bool) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                name = info.filename.removesuffix(".npy")
+                if name == info.filename:
+                    continue
+                if name in arrays:
+                    raise DataError(f"{path} has two arrays called {name}")
+                arrays[name] = _member(path, archive, info, check)
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DataError(f"{path} is not an NPZ file ({error})") from None
+    return arrays
+
+
+def _refuse_kind(path: str | Path, name: str, array: np.ndarray, kinds: str, what: str) -> None:
+    if array.dtype.kind not in kinds:
+        raise DataError(f"{path}: {name} has dtype {array.dtype}: {what}")
 
 
 def write_npz(path: str | Path, A: Any, b: Any = None) -> None:
     """Write A, dense or sparse, and b; SciPy's ``load_npz`` reads the sparse ones too."""
     if sp.issparse(A):
+        A = trusted(A)
         A = A if A.format in ("csr", "csc") else A.tocsr()
         arrays = {"data": A.data, "indices": A.indices, "indptr": A.indptr,
                   "shape": np.array(A.shape), "format": np.array(A.format.encode())}  # fmt: skip
@@ -81,7 +111,7 @@ def write_npz(path: str | Path, A: Any, b: Any = None) -> None:
 
 
 def read_npy(path: str | Path) -> np.ndarray:
-    """Map a two-dimensional array of numbers.
+    """Map a two-dimensional array of numbers. The format has no checksum: lengths are checked.
 
     Examples
     --------
@@ -91,14 +121,21 @@ def read_npy(path: str | Path) -> np.ndarray:
     >>> read_npy(path).shape
     (2, 2)
     """
-    with reading(path):
+    with reading(path), open(path, "rb") as stream:
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            header = read_array_header(stream)
         except (ValueError, EOFError) as error:
             raise DataError(f"{path} is not an NPY file of numbers ({error})") from None
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
-        raise DataError(f"{path} does not hold a two-dimensional array")
-    return array
+        start, end = stream.tell(), stream.seek(0, os.SEEK_END)
+        if len(header.shape) != 2:
+            raise DataError(f"{path} does not hold a two-dimensional array")
+        if header.dtype.kind not in "fiub":
+            raise DataError(f"{path} has dtype {header.dtype}: numbers only")
+        if start + header.size != end:
+            raise DataError(f"{path} is not as long as its header says")
+        if header.size == 0:  # nothing to map
+            return np.zeros(header.shape, header.dtype)
+        return np.memmap(path, header.dtype, "r", start, header.shape, header.order)
 
 
 def write_npy(path: str | Path, A: np.ndarray) -> None:
@@ -131,31 +168,43 @@ def write_members(
                     member.write(np.ascontiguousarray(chunk, dtype=array.dtype).data)
 
 
-def _member(path: str | Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+def _member(
+    path: str | Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, check: bool
+) -> np.ndarray:
     """Map a member that lies uncompressed and aligned; read any other."""
     try:
         with archive.open(info) as member:
-            version = npy.read_magic(member)
-            read_header = (
-                npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            )
-            shape, fortran, dtype = read_header(member)
-            header = member.tell()
-            if dtype.hasobject:
-                raise DataError(f"{path}: {info.filename} holds Python objects: numbers only")
-            size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-            if header + size != info.file_size:
-                raise DataError(f"{path}: {info.filename} is not as long as its header says")
-            start = _data_start(path, info) + header
-            order: Any = "F" if fortran else "C"
-            in_place = info.compress_type == zipfile.ZIP_STORED and start % dtype.alignment == 0
-            if in_place and size >= WORTH_MAPPING:
-                return np.memmap(path, dtype, "r", start, shape, order)
-            return np.frombuffer(member.read(size), dtype).reshape(shape, order=order)
-    except (ValueError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
+            header = read_array_header(member)
+            shape, dtype, begins = header.shape, header.dtype, member.tell()
+            if begins + header.size != info.file_size:
+                raise ValueError("it is not as long as its header says")
+            place = _data_start(path, info)
+            stored = info.compress_type == zipfile.ZIP_STORED
+            aligned = (place + begins) % dtype.alignment == 0
+            if stored and aligned and header.size >= WORTH_MAPPING:
+                if check:
+                    _check_mapped(path, place, info)
+                return np.memmap(path, dtype, "r", place + begins, shape, header.order)
+            _refuse_unless_it_fits(header.size)
+            content = member.read()  # to the end: there the checksum is compared
+            return np.frombuffer(content, dtype).reshape(shape, order=header.order)
+    except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise DataError(f"{path}: {info.filename} is damaged ({error})") from None
+
+
+def _check_mapped(path: str | Path, place: int, info: zipfile.ZipInfo) -> None:
+    """Compare the checksum of a member with its bytes where they are mapped."""
+    content = np.memmap(path, np.uint8, "r", place, (info.file_size,))
+    found = 0
+    for start in range(0, info.file_size, SUMMED_AT_ONCE):
+        found = zlib.crc32(content[start : start + SUMMED_AT_ONCE].data, found)
+    if found != info.CRC:
+        raise ValueError(f"its checksum is {found:08x}, not {info.CRC:08x}")
+
+
+def _refuse_unless_it_fits(size: int) -> None:
+    if size > NEVER_ASKED and size > available_memory():
+        raise ValueError(f"it takes {size / 2**30:,.1f} GB of memory, more than there is")
 
 
 def _data_start(path: str | Path, info: zipfile.ZipInfo) -> int:
@@ -163,6 +212,8 @@ def _data_start(path: str | Path, info: zipfile.ZipInfo) -> int:
     with open(path, "rb") as stream:
         stream.seek(info.header_offset)
         header = stream.read(LOCAL_HEADER)
+    if len(header) != LOCAL_HEADER:
+        raise ValueError("it begins behind the end of the file")
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     return int(info.header_offset + LOCAL_HEADER + name_length + extra_length)
 
@@ -172,13 +223,21 @@ def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray 
 
 
 def _sparse(path: str | Path, arrays: dict[str, np.ndarray]) -> Any:
-    kind = arrays.get("format", np.array(b"csr")).item()
+    named = arrays.get("format", np.array(b"csr"))
+    if named.size != 1:
+        raise DataError(f"{path}: format is no name")
+    kind = named.item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     if kind not in ("csr", "csc"):
         raise DataError(f"{path} holds a sparse matrix in {kind} form: use CSR or CSC")
     build = sp.csr_array if kind == "csr" else sp.csc_array
+    for name in SPARSE_NAMES[1:]:  # SciPy would cut fractions off
+        if arrays[name].dtype.kind not in "iu":
+            raise DataError(f"{path}: {name} has type {arrays[name].dtype}: whole numbers only")
+    _refuse_kind(path, "data", arrays["data"], "fiub", "numbers only")
     shape = tuple(int(v) for v in np.ravel(arrays["shape"]))
     try:
-        return build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
-    except (ValueError, TypeError) as error:
+        A = build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
+        return trusted(A)  # nobody who gets it looks again
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{path} holds a broken sparse matrix ({error})") from None

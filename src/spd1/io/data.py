@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.indices import trusted
 from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
@@ -27,6 +28,7 @@ def read_data(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     features: list[str] | None = None,
+    check: bool = True,
 ) -> Data:
     r"""Read features and labels from a file.
 
@@ -45,6 +47,9 @@ def read_data(
         For LIBSVM text.
     features : list of str, optional
         For tables with names: the columns to take, in this order.
+    check : bool
+        For NPZ: compare checksums, which takes a pass over the file. Without it a damaged file may
+        be read with other numbers.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def read_data(
     if kind == "libsvm":
         return read_libsvm(path, n_features, zero_based)
     if kind == "npz":
-        return read_npz(path)
+        return read_npz(path, check)
     if kind == "npy":
         columns = read_npy(path)
         if n_features is not None and columns.shape[1] == n_features:
@@ -95,7 +100,7 @@ def write_data(
                 f"{kind} files are dense, {A.shape[0]} x {A.shape[1]} here ({size:.0f} MB): use "
                 "npz or libsvm, or allow it with --dense"
             )
-        A = A.toarray()
+        A = trusted(A).toarray()
     text = data.b is not None and data.b.dtype.kind not in "fiub"
     if text and kind not in ("csv", "parquet"):
         raise DataError(f"the labels are text, {data.b[0]!r} for one: {kind} files hold numbers")  # type: ignore[index]

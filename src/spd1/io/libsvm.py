@@ -9,10 +9,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.indices import trusted
 from ..errors import DataError, ParameterError
 from ..files import Data, open_bytes, reading, replacing
 
-__all__ = ["has_index_zero", "iter_libsvm", "read_libsvm", "write_libsvm"]
+__all__ = ["has_index_zero", "iter_libsvm", "largest_index", "read_libsvm", "write_libsvm"]
 
 CHUNK_BYTES = 16 * 2**20  # bytes of text at a time
 TENS = 10.0 ** np.arange(23)  # exact in float64
@@ -112,10 +113,9 @@ def write_libsvm(path: str | Path, A: Any, b: Any, zero_based: bool = False) -> 
     >>> read_libsvm(path).A.toarray().tolist()
     [[0.1, 0.0], [0.0, -2.0]]
     """
-    rows, labels = sp.csr_array(A), np.asarray(b, dtype=float)
+    rows, labels = sp.csr_array(trusted(A)), np.asarray(b, dtype=float)
     if labels.shape != (rows.shape[0],):
         raise DataError(f"b has shape {labels.shape}, A has {rows.shape[0]} rows")
-    rows.sort_indices()
     shift = 0 if zero_based else 1
     single = rows.dtype == np.float32
     with replacing(path) as stream:
@@ -131,6 +131,16 @@ def write_libsvm(path: str | Path, A: Any, b: Any, zero_based: bool = False) -> 
 def has_index_zero(path: str | Path) -> bool:
     """Whether index 0 occurs in a file: a pass over the text, some rows in memory at a time."""
     return any(len(b.indices) and b.indices.min() == 0 for b in _blocks(path, CHUNK_BYTES))
+
+
+def largest_index(path: str | Path) -> tuple[int, int]:
+    """The largest index of a file, and the line it stands in; a pass over the text."""
+    largest, line = -1, 0
+    for block in _blocks(path, CHUNK_BYTES):
+        if len(block.indices) and block.indices.max() > largest:
+            entry = int(np.argmax(block.indices))
+            largest, line = int(block.indices[entry]), _line_of(block, entry)
+    return largest, line
 
 
 def _check(n_features: Any, zero_based: Any) -> None:

@@ -102,8 +102,8 @@ def read_parquet(path: str | Path) -> tuple[list[str], list[Any]]:
             raise FileNotFoundError(path)
         try:
             table = parquet.read_table(path)
-        except pyarrow.lib.ArrowInvalid as error:
-            first = str(error).splitlines()[0]
+        except pyarrow.lib.ArrowException as error:
+            first = (str(error) or type(error).__name__).splitlines()[0]
             raise DataError(f"{path} is not a Parquet file ({first})") from None
     columns: list[Any] = []
     for name, column in zip(table.column_names, table.columns, strict=True):

@@ -16,9 +16,12 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, lru_cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
+
+from .patience import SIGNALS_HELD, uninterrupted
 
 __all__ = [
     "bits_of",
@@ -132,14 +135,16 @@ def _signature(method: Any) -> tuple[str, ...]:
 def _load_numba() -> Any:
     """Import Numba and teach it the methods registered so far."""
     global _numba_ready
+    if not _numba_ready:
+        with uninterrupted():  # half taught, it could not be taught again
+            _install_bit_casts()
+            _install_kernels()
+            _install_overloads()
+            _time_compilation()
+            _put_interrupts_off()
+            _numba_ready = True
     import numba
 
-    if not _numba_ready:
-        _numba_ready = True
-        _install_bit_casts()
-        _install_kernels()
-        _install_overloads()
-        _time_compilation()
     return numba
 
 
@@ -150,6 +155,30 @@ def _time_compilation() -> None:
 
     _compilation = event.TimingListener()
     event.register("numba:compiler_lock", _compilation)
+
+
+@cache
+def _waiting() -> Any:
+    """What lets Ctrl-C wait while Numba compiles."""
+    from numba.core import event
+
+    class Waiting(event.Listener):
+        def on_start(self, event: Any) -> None:
+            SIGNALS_HELD.begin()
+
+        def on_end(self, event: Any) -> None:
+            SIGNALS_HELD.end()
+
+    return Waiting()
+
+
+def _put_interrupts_off() -> None:
+    """Listen to Numba's lock as the last: what is put off is raised there, past nobody."""
+    from numba.core import event
+
+    with suppress(ValueError):
+        event.unregister("numba:compiler_lock", _waiting())
+    event.register("numba:compiler_lock", _waiting())
 
 
 def clock() -> float:
@@ -178,6 +207,7 @@ def compiling() -> Any:
 
     listener = Compiling()
     event.register("numba:compiler_lock", listener)
+    _put_interrupts_off()
     return listener
 
 
@@ -377,9 +407,11 @@ def _package_cache(function: Callable[..., Any]) -> Any:
     Numba dates a cached kernel by its own file alone, so an edited loss would go unnoticed; and
     an index that names a user's class can't be read by a process that lacks the user's module.
     """
-    from numba.core.caching import FunctionCache, NullCache
+    from numba.core.caching import NullCache
 
-    class PackageCache(FunctionCache):
+    from .cache import CheckedCache
+
+    class PackageCache(CheckedCache):
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             foreign = _foreign_class(sig)
             found = None if foreign else super().load_overload(sig, target_context)
@@ -392,12 +424,9 @@ def _package_cache(function: Callable[..., Any]) -> Any:
                 super().save_overload(sig, data)
 
     try:
-        cache: Any = PackageCache(function)
-    except RuntimeError:  # written at the prompt: there is no file to date it by
+        return PackageCache(function, _stamp())
+    except (RuntimeError, OSError):  # written at the prompt, or no folder can be written to
         return NullCache()
-    own_file = cache._impl.locator.get_source_stamp()  # a kernel may live in a user's file
-    cache._cache_file._source_stamp = [_stamp(), own_file]
-    return cache
 
 
 @lru_cache(1)

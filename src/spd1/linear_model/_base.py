@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..data.indices import trusted
 from ..design.intercept import Design
 from ..errors import DataError
 from ..regularizers import ElasticNet
@@ -56,7 +57,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         try:
             X, y = validate_data(
                 self,
-                X,
+                trusted(X),
                 y,
                 accept_sparse=("csr", "csc"),
                 accept_large_sparse=True,
@@ -213,7 +214,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     def _margins(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
+        X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
 
 

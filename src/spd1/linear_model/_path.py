@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_X_y
 
 from ..certificate.gap import Certificate, certificate_of
 from ..certificate.points import dual_from_margins, dual_of, paired, primal_of
+from ..data.indices import trusted
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..losses import as_loss
@@ -150,7 +151,9 @@ def alpha_grid(largest: float, eps: float, n_alphas: Any) -> np.ndarray:
 
 def _data(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
     try:
-        X, y = check_X_y(X, y, accept_sparse="csc", dtype=(np.float64, np.float32), y_numeric=True)
+        X, y = check_X_y(
+            trusted(X), y, accept_sparse="csc", dtype=(np.float64, np.float32), y_numeric=True
+        )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

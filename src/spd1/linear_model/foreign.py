@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
 from ..certificate.gap import Certificate, certify_point, relative
+from ..data.indices import trusted
 from ..design.huber.objective import joint_bound, joint_value
 from ..design.huber.scale import HuberScale
 from ..design.intercept import Design
@@ -145,7 +146,11 @@ def _sgd_twin(model: Any) -> _SGDObjective:
 def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
     try:
         X, y = check_X_y(
-            X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), multi_output=True
+            trusted(X),
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            multi_output=True,
         )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -101,13 +101,17 @@ class Run:
         self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
         line = ProgressLine(self.method.name, self.tol) if verbose else None
-        status = ""
+        status, stepped = "", False
         try:
             while not status:
                 if line:
                     line.show(self.trace.rows[-1], self.certificate().rel_gap)
-                status = self.limits(callback) or self.advance()
+                status = self.limits(callback)
+                if not status:
+                    status, stepped = self.advance(), True
         except KeyboardInterrupt:
+            if not stepped:  # all there is, is where it began: no answer
+                raise
             status = "interrupted"
         finally:
             if line:

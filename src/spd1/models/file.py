@@ -17,6 +17,7 @@ import io
 import json
 import math
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..errors import DataError, ParameterError
-from ..files import reading, replacing
+from ..files import read_array_header, reading, replacing
 from ..losses import LOSSES, as_loss
 from ..regularizers import FIELDS, ElasticNet
 from .model import Model
@@ -69,7 +70,7 @@ def load_model(path: str | Path) -> Model:
         try:
             with zipfile.ZipFile(path) as archive:
                 return _load(path, archive)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise
             raise DataError(f"{path} is not a spd1 model, or damaged ({error})") from None
@@ -114,12 +115,16 @@ def _load(path: str | Path, archive: zipfile.ZipFile) -> Model:
 def _read(path: str | Path, archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """Read a member, never more of it than it may be."""
     try:
+        if archive.getinfo(name).file_size > most:
+            raise DataError(f"{path} is damaged: {name} is larger than it may be")
         with archive.open(name) as stream:
             content = stream.read(most + 1)
     except KeyError:
         raise DataError(f"{path} is damaged: {name} is missing") from None
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise DataError(f"{path} is damaged: {error}") from None
+    except MemoryError:
+        raise DataError(f"{path}: {name} is larger than the memory") from None
     if len(content) > most:
         raise DataError(f"{path} is damaged: {name} is larger than it may be")
     return content
@@ -136,13 +141,15 @@ def _check_sums(path: str | Path, contents: dict[str, bytes], sums: bytes) -> No
 
 
 def _array(path: str | Path, name: str, content: bytes, size: int) -> np.ndarray:
+    stream = io.BytesIO(content)
     try:
-        array = npy.read_array(io.BytesIO(content), allow_pickle=False)
+        header = read_array_header(stream)
     except (ValueError, EOFError) as error:
         raise DataError(f"{path} is damaged: {name}.npy can't be read ({error})") from None
-    if array.dtype != np.float64 or array.shape != (size,):
+    rest = len(content) - stream.tell()  # no more is allocated than is there
+    if header.dtype != np.float64 or header.shape != (size,) or header.size != rest:
         raise DataError(f"{path} is damaged: {name}.npy is not a vector of {size} doubles")
-    return np.ascontiguousarray(array)
+    return np.frombuffer(content, header.dtype, offset=stream.tell()).astype(np.float64)
 
 
 def _npy(values: Any) -> bytes:

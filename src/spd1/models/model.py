@@ -11,6 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..certificate.gap import Certificate, certify_point
+from ..data.convert import plain_array
+from ..data.indices import trusted
+from ..data.memory import refuse_too_long
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..files import Data
@@ -80,10 +83,18 @@ class Model:
 
     def decision(self, A: Any) -> np.ndarray:
         """Margins a_i'coef + offset."""
-        if A.shape[1] != self.features:
-            raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
+        A = self.fitting(A)
         margins: np.ndarray = np.asarray(A @ self.coef, dtype=float).ravel() + self.offset
         return margins
+
+    def fitting(self, A: Any) -> Any:
+        """Data that has the model's features and indices that can be followed, or a refusal."""
+        A = trusted(A) if sp.issparse(A) else plain_array(A, "A")
+        if A.ndim != 2 or A.dtype.kind not in "fiub":
+            raise DataError(f"A must be a table of numbers, not {A.ndim} dimensions of {A.dtype}")
+        if A.shape[1] != self.features:
+            raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
+        return A
 
     def predict(self, A: Any) -> np.ndarray:
         """Labels, or numbers for the regression losses."""
@@ -119,8 +130,7 @@ class Model:
 
     def design(self, A: Any) -> Design:
         """The data as in training, ready for problems with or without an intercept."""
-        if A.shape[1] != self.features:
-            raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
+        A = self.fitting(A)
         return Design(standardized(A, self.mean, self.scale), self.intercept)
 
     def certify(self, A: Any, b: np.ndarray) -> Certificate:
@@ -164,6 +174,7 @@ def fit_model(
     >>> result.status, model.classes, model.predict(A[:2] * 100).tolist()
     ('converged', ['no', 'yes'], ['yes', 'no'])
     """
+    data = data._replace(A=trusted(data.A))
     model = blank_model(data, loss, reg, intercept, standardize, positive)
     assert data.b is not None
     result = model.design(data.A).solve(model.signs(data.b), model.loss, model.reg, **options)
@@ -177,6 +188,7 @@ def blank_model(
     if data.b is None:
         raise DataError("the data has no labels: nothing to learn from")
     loss, reg = as_loss(loss), as_regularizer(reg)
+    refuse_too_long(*data.A.shape)
     d = int(data.A.shape[1])
     reg.bind(d)
     classes = _classes(data.b, loss, positive)

@@ -1,0 +1,243 @@
+"""SciPy's index arrays: believed after one look at them, never before.
+
+Kernels and SciPy's own routines read and write where indices point to, and SciPy checks neither
+arrays nor flags that were set by hand. So every door of the package looks at them here: at the
+arrays themselves, not at ``has_sorted_indices`` or ``has_canonical_format``.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+
+__all__ = ["Lines", "lines_of", "trusted"]
+
+PAIRS_AT_ONCE = 2**18  # entries that are compared at a time
+
+
+class Lines(NamedTuple):
+    """A compressed matrix whose indices have been looked at: all of them lie inside its shape.
+
+    Attributes
+    ----------
+    format : "csr" or "csc"
+    data, indices, indptr : ndarray
+        The user's own where they can be; indices and indptr are native integers of 4 or 8 bytes.
+    shape : (int, int)
+    canonical : bool
+        Whether indices grow within every line: sorted, and none of them twice.
+    """
+
+    format: str
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+    canonical: bool
+
+    def as_scipy(self) -> Any:
+        """A SciPy array of these arrays, without a copy; flags are SciPy's to find out."""
+        kind = sp.csr_array if self.format == "csr" else sp.csc_array
+        parts = (self.data, _signed(self.indices), _signed(self.indptr))
+        return kind(parts, shape=self.shape)
+
+
+def lines_of(X: Any) -> Lines:
+    """Look at a sparse matrix of any format; one that leads outside its data is refused.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> X = sp.csr_array(np.eye(2))
+    >>> X.indices[0] = 7
+    >>> lines_of(X)
+    Traceback (most recent call last):
+    spd1.errors.DataError: A has an index outside 0 .. 1
+    """
+    if X.ndim != 2:
+        raise DataError(f"A must have two dimensions, not {X.ndim}")
+    try:
+        M = X if X.format in ("csr", "csc") else _compressed(X)
+        shape = _shape(M)
+        major, minor = shape if M.format == "csr" else shape[::-1]
+        data, indices, indptr = _vector(M.data), _indices(M.indices), _indices(M.indptr)
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"A is a broken sparse matrix: {error}") from None
+    if data.dtype.kind not in "fiubc":
+        hint = ": convert it to numbers first" if data.dtype.kind == "O" else ": numbers only"
+        raise DataError(f"A has dtype {data.dtype}{hint}")
+    if not data.dtype.isnative:  # SciPy has no routines for them
+        data = data.astype(data.dtype.newbyteorder("="))
+    stored = _check_lines(data, indices, indptr, major, minor)
+    data, indices = data[:stored], indices[:stored]
+    return Lines(M.format, data, indices, indptr, shape, _grow(indices, indptr))
+
+
+def trusted(X: Any) -> Any:
+    """Return data that SciPy may be let loose on: as it is, or a mended copy of sparse data.
+
+    Unsorted or duplicate indices are mended here too, because some of SciPy's routines believe the
+    flags, and give other numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> X = sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    >>> X.has_canonical_format = True
+    >>> trusted(X).toarray().tolist()
+    [[2.0, 0.0]]
+    """
+    if not sp.issparse(X):
+        return X
+    lines = lines_of(X)
+    if not lines.canonical:
+        return mended(lines).as_scipy()
+    return X if _ready(X, lines) else lines.as_scipy()
+
+
+def _ready(X: Any, lines: Lines) -> bool:
+    """Whether SciPy can use the user's own object."""
+    return (
+        X.format == lines.format
+        and len(X.indices) == len(lines.indices)
+        and X.indices.dtype == X.indptr.dtype
+        and X.data.dtype.isnative
+        and all(
+            part.dtype in (np.int32, np.int64) and part.dtype.isnative and part.flags.aligned
+            for part in (X.indices, X.indptr)
+        )
+    )
+
+
+def mended(lines: Lines) -> Lines:
+    """The same matrix with sorted indices, entries of an index that comes twice added up."""
+    data = lines.data
+    if data.dtype.kind in "iu" and data.itemsize < 8:  # small integers would wrap around
+        data = data.astype(np.int64)
+    elif data.dtype == np.float16:  # SciPy has no sums of them
+        data = data.astype(np.float32)
+    M = lines._replace(data=data).as_scipy().copy()
+    M.sum_duplicates()
+    return lines._replace(data=M.data, indices=M.indices, indptr=M.indptr, canonical=True)
+
+
+def _shape(M: Any) -> tuple[int, int]:
+    rows, columns = (operator.index(size) for size in M.shape)
+    if rows < 0 or columns < 0:
+        raise DataError(f"A has the shape {rows} x {columns}")
+    return rows, columns
+
+
+def _vector(values: Any) -> np.ndarray:
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        raise DataError("A has index or data arrays that are not one-dimensional arrays")
+    return values
+
+
+def _indices(values: Any) -> np.ndarray:
+    """Native whole numbers of 4 or 8 bytes that lie at addresses a processor likes."""
+    values = _vector(values)
+    if values.dtype.kind not in "iu":
+        raise DataError(f"A has indices of type {values.dtype}: whole numbers only")
+    wide = values.dtype if values.dtype.itemsize >= 4 else np.dtype(np.int32)
+    return np.require(values, wide.newbyteorder("="), ["ALIGNED", "C"])
+
+
+def _signed(values: np.ndarray) -> np.ndarray:
+    return values.view(f"i{values.itemsize}")
+
+
+def _unsigned(values: np.ndarray) -> np.ndarray:
+    return values.view(f"u{values.itemsize}")
+
+
+def _check_lines(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, major: int, minor: int
+) -> int:
+    """Refuse what leads outside the data; return the number of stored entries.
+
+    Without their signs, negative numbers are huge: an end that is negative, or so large that a
+    difference would wrap around, is above the one that follows, or above the last.
+    """
+    if len(indptr) != major + 1:
+        raise DataError("A has an indptr array of the wrong length")
+    ends = _unsigned(indptr)
+    if ends[0] != 0 or np.any(ends[1:] < ends[:-1]) or ends[-1] > len(indices):
+        raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
+    if len(indices) != len(data):
+        raise DataError("A has index and data arrays of different lengths")
+    stored = int(ends[-1])
+    if stored and _unsigned(indices[:stored]).max() >= minor:
+        raise DataError(f"A has an index outside 0 .. {minor - 1}")
+    return stored
+
+
+def _grow(indices: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether indices grow from entry to entry, but where a line ends."""
+    pairs = len(indices) - 1
+    for start in range(0, pairs, PAIRS_AT_ONCE):
+        stop = min(start + PAIRS_AT_ONCE, pairs)
+        falls = indices[start + 1 : stop + 1] <= indices[start:stop]
+        edges = np.array([start + 1, stop + 1], dtype=indptr.dtype)
+        low, high = np.searchsorted(indptr, edges)
+        falls[_signed(indptr[low:high]) - (start + 1)] = False
+        if np.any(falls):
+            return False
+    return True
+
+
+def _compressed(X: Any) -> Any:
+    """CSR of another format; its own indices are looked at before SciPy follows them."""
+    if X.format == "lil":
+        return _from_lists(X)
+    if X.format == "dia":
+        return _from_diagonals(X)
+    if X.format == "bsr":
+        _check_blocks(X)
+    else:
+        X = X.tocoo()
+        _check_pairs(X)
+    return X.tocsr()
+
+
+def _check_pairs(X: Any) -> None:
+    data = _vector(X.data)
+    for places, size in zip((X.row, X.col), _shape(X), strict=True):
+        places = _indices(places)
+        if len(places) != len(data):
+            raise DataError("A has index and data arrays of different lengths")
+        if len(places) and _unsigned(places).max() >= size:
+            raise DataError(f"A has an index outside 0 .. {size - 1}")
+
+
+def _check_blocks(X: Any) -> None:
+    (rows, columns), (down, across) = _shape(X), X.data.shape[1:]
+    if X.data.ndim != 3 or min(down, across) < 1 or rows % down or columns % across:
+        raise DataError("A has blocks that do not fit its shape")
+    parts = X.data[:, 0, 0], _indices(X.indices), _indices(X.indptr)
+    _check_lines(*parts, rows // down, columns // across)
+
+
+def _from_lists(X: Any) -> Any:
+    shape, lengths = _shape(X), [len(line) for line in X.rows]
+    if len(lengths) != shape[0] or lengths != [len(line) for line in X.data]:
+        raise DataError("A has index and data arrays of different lengths")
+    indices = np.array(list(chain.from_iterable(X.rows)), dtype=np.int64)
+    values = np.array(list(chain.from_iterable(X.data)), dtype=X.dtype)
+    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return sp.csr_array((values, indices, indptr), shape=shape)
+
+
+def _from_diagonals(X: Any) -> Any:
+    (rows, columns), offsets = _shape(X), _indices(X.offsets)
+    inside = (offsets > -rows) & (offsets < columns)
+    parts = X.data[inside], offsets[inside]
+    return sp.dia_array(parts, shape=(rows, columns)).tocsr()

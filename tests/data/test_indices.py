@@ -1,0 +1,153 @@
+"""Index arrays are looked at, not believed: no matrix leads a kernel outside its data."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import spd1
+from spd1.data.convert import as_matrix, as_scipy
+from spd1.data.indices import PAIRS_AT_ONCE, lines_of, trusted
+from spd1.data.memory import available_memory
+from spd1.errors import DataError
+from spd1.linear_model import Ridge
+
+TESTS = Path(__file__).parents[1]
+
+
+def csr(values, indices, indptr, shape):
+    """SciPy's array with these arrays put in by hand."""
+    M = sp.csr_array((max(shape[0], 1), max(shape[1], 1)))
+    M.data, M.indices, M.indptr = map(np.asarray, (values, indices, indptr))
+    M._shape = shape
+    return M
+
+
+def test_ends_whose_difference_wraps_around_are_refused():
+    """2**31 - 1 and then -2**31 + 1: in 32 bits the difference is 2."""
+    ends = np.array([0, 2**31 - 1, -(2**31) + 1, 2], dtype=np.int32)
+    M = csr([1.0, 2.0], np.array([0, 1], dtype=np.int32), ends, (3, 2))
+    with pytest.raises(DataError, match="indptr"):
+        as_matrix(M)
+
+
+@pytest.mark.parametrize("kind", ["<i4", "<i8", "<u4", "<u8", ">i4", ">i8", "<i2", "<u1"])
+def test_index_types_of_any_size_and_order_are_read(kind):
+    M = csr([1.0, 2.0], np.array([2, 0]).astype(kind), np.array([0, 1, 2]).astype(kind), (2, 3))
+    np.testing.assert_array_equal(as_scipy(as_matrix(M)).toarray(), [[0, 0, 1], [2, 0, 0]])
+    np.testing.assert_array_equal(trusted(M).toarray(), [[0, 0, 1], [2, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("indices", "wanted"), [([1, 0], [[2.0, 1.0]]), ([1, 1], [[0.0, 3.0]])], ids=["order", "twice"]
+)
+def test_flags_that_lie_are_not_believed(indices, wanted):
+    M = csr([1.0, 2.0], np.array(indices), np.array([0, 2]), (1, 2))
+    M.has_sorted_indices = M.has_canonical_format = True
+    A = as_matrix(M)
+    assert A.indices.tolist() == sorted(set(indices))
+    np.testing.assert_array_equal(as_scipy(A).toarray(), wanted)
+    np.testing.assert_array_equal(trusted(M).multiply(trusted(M)).toarray(), np.square(wanted))
+    assert M.indices.tolist() == indices
+
+
+def test_small_integers_that_come_twice_do_not_wrap():
+    M = csr(np.array([100, 100], dtype=np.int8), np.array([0, 0]), np.array([0, 2]), (1, 1))
+    assert as_scipy(as_matrix(M)).toarray().tolist() == trusted(M).toarray().tolist() == [[200]]
+
+
+@pytest.mark.parametrize(
+    "length", [1, PAIRS_AT_ONCE - 1, PAIRS_AT_ONCE, PAIRS_AT_ONCE + 1, 2 * PAIRS_AT_ONCE + 1]
+)
+def test_order_is_seen_where_blocks_meet(length):
+    """One line, and one pair in the wrong order at every edge of a block."""
+    ends = np.array([0, length])
+    M = csr(np.ones(length), np.arange(length), ends, (1, length))
+    assert lines_of(M).canonical
+    for place in {0, length - 2, PAIRS_AT_ONCE - 1, PAIRS_AT_ONCE} & set(range(length - 1)):
+        M.indices = np.arange(length)
+        M.indices[[place, place + 1]] = M.indices[[place + 1, place]]
+        assert not lines_of(M).canonical
+    lines = csr(np.ones(length), np.zeros(length, int), np.arange(length + 1), (length, 1))
+    assert lines_of(lines).canonical
+
+
+def test_what_needs_no_mending_stays_the_users_own():
+    M = sp.random_array((20, 10), density=0.3, rng=np.random.default_rng(0), format="csr")
+    assert trusted(M) is M
+    A = np.eye(3)
+    assert trusted(A) is A
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "lil", "dok"])
+def test_other_formats_are_read(kind):
+    A = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
+    np.testing.assert_array_equal(trusted(sp.csr_array(A).asformat(kind)).toarray(), A)
+
+
+def outside(kind):
+    """An index far outside, where SciPy's conversion would write to it."""
+    M = sp.csr_array(np.ones((3, 4))).asformat(kind)
+    far = 10**8
+    if kind == "coo":
+        M.coords[0][0] = far
+    elif kind == "bsr":
+        M.indices[0] = far
+    elif kind == "lil":
+        M.rows[0] = [far] * 50
+        M.data[0] = [1.0] * 50
+    elif kind == "dok":
+        M._dict[(far, 0)] = 1.0
+    return M
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "lil", "dok"])
+def test_other_formats_are_looked_at_before_scipy_follows_them(kind):
+    for door in (as_matrix, trusted, lambda M: Ridge().fit(M, np.ones(3))):
+        with pytest.raises(DataError):
+            door(outside(kind))
+
+
+def test_lists_of_different_lengths_are_refused():
+    M = sp.lil_array((2, 3))
+    M.rows[0], M.data[0] = [0], [1.0] * 1000
+    with pytest.raises(DataError, match="different lengths"):
+        as_matrix(M)
+
+
+def test_more_columns_than_memory_are_refused_before_anything_is_allocated():
+    width = int(available_memory())
+    M = csr([1.0], np.array([5]), np.array([0, 1]), (1, width))
+    with pytest.raises(DataError, match=r"columns: vectors of these lengths take .* GB.*hash"):
+        spd1.Problem(M, [1.0])
+
+
+def hostile(count, seed):
+    """Try so many malformed matrices in a process of their own; return what it says."""
+    path = os.pathsep.join([str(Path(spd1.__file__).parents[1]), str(TESTS)])
+    done = subprocess.run(
+        [sys.executable, "-m", "support.hostile_matrices", str(count), str(seed)],
+        env=os.environ | {"PYTHONPATH": path, "SPD1_QUIET": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stderr[-3000:])
+    return map(int, done.stdout.split())
+
+
+def test_malformed_matrices_are_refused_or_read_as_numpy_reads_them():
+    refused, read = hostile(300, 1)
+    assert refused > 100
+    assert read > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+def test_ten_thousand_malformed_matrices(seed):
+    refused, read = hostile(10_000, seed)
+    assert refused > 3000
+    assert read > 1000
