@@ -126,6 +126,7 @@ def _best_multiple_of_plain(problem: Problem, y: np.ndarray) -> DualPoint:
     return DualPoint(theta * y, v, float(value) if math.isfinite(value) else -math.inf)
 
 
+@np.errstate(all="ignore")
 def shrunk_pair(
     problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray, tol: float = 0.0
 ) -> Pair:
