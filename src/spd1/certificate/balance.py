@@ -8,7 +8,8 @@ makes a_j'(c y) exactly zero, so three things are done:
 2. A *vicinity* is found: bounds E_i so that some exactly feasible dual point lies in y +- E. With
    B = diag(sqrt(c w)) A_free, w the room of each row, B = Q R and e_j a bound of |v_j| and its
    rounding, the move diag(sqrt(w / c)) Q R^-T v makes the columns exact, and
-   E = sqrt(w / c) |Q| |R^-T| e. Columns that are nearly alike make R^-T, and so E, large.
+   E = sqrt(w / c) |Q| |R^-T| e, and a bit more because Q and R are rounded. Columns that are
+   nearly alike make R^-T, and so E, large.
 3. The gap is that of the worst point of the vicinity: see ``terms.loss_terms_near``.
 
 Columns that are combinations of others *to within rounding* can't be proved zero in this way. What
@@ -26,7 +27,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..problem import ROUNDED
 from ..terms import loss_domain
-from .tuning import DEPENDENT, MEND_LIMIT, MEND_ROUNDS, ROOMY
+from .tuning import DEPENDENT, FACTORED, MEND_LIMIT, MEND_ROUNDS, ROOMY
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -37,20 +38,30 @@ __all__ = ["FreeColumns", "Vicinity", "free_columns_of", "mended", "vicinity"]
 class Vicinity(NamedTuple):
     """An exactly feasible dual point lies within ``rows`` of y and ``columns`` of v.
 
-    ``columns`` of a column without penalty is zero if it is proved to balance there, and otherwise
-    bounds what is left of it.
+    ``open`` of a column without penalty is zero if it is proved to balance there, and otherwise
+    bounds what is left of it; None if there are no such columns.
     """
 
     rows: np.ndarray
     columns: np.ndarray
+    open: np.ndarray | None = None
 
     def scaled(self, theta: float) -> Vicinity:
         """That of theta y."""
-        return Vicinity(theta * self.rows, theta * self.columns)
+        left = None if self.open is None else theta * self.open
+        return Vicinity(theta * self.rows, theta * self.columns, left)
+
+    def mixed(self, theta: float, other: Vicinity) -> Vicinity:
+        """That of (1 - theta) y + theta z, the other being that of z."""
+        one, two = self.scaled(1.0 - theta), other.scaled(theta)
+        left = one.open if two.open is None else two.open
+        if one.open is not None and two.open is not None:
+            left = one.open + two.open
+        return Vicinity(one.rows + two.rows, one.columns + two.columns, left)
 
 
 class FreeColumns(NamedTuple):
-    """The columns without penalty, each divided by a power of two near its largest entry."""
+    """The columns without penalty, each divided by a power of two just below its largest entry."""
 
     which: np.ndarray
     M: np.ndarray
@@ -61,8 +72,13 @@ class FreeColumns(NamedTuple):
     ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
 
     def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """v = -M'w, and a bound of its rounding."""
-        return -(self.M.T @ w), ROUNDED * (self.size.T @ np.abs(w))
+        """v = -M'w, and a bound of its rounding.
+
+        NumPy sums in pairs. A sum from the first row to the last of a million, sorted by label,
+        is off by a hundred eps, and more if terms are alike.
+        """
+        v = np.array([-float(np.sum(column * w)) for column in self.M.T])
+        return v, ROUNDED * (self.size.T @ np.abs(w))
 
     def excess(self, v: np.ndarray) -> np.ndarray:
         """The part of v that is forbidden."""
@@ -81,8 +97,8 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         assert low is not None and high is not None
         M = problem.grid.dense_columns(free)
         largest = np.abs(M).max(axis=0)
-        unit = np.where(largest > 0.0, 2.0 ** np.round(np.log2(np.maximum(largest, 1e-300))), 1.0)
-        M /= unit
+        unit = np.where(largest > 0.0, np.ldexp(0.5, np.frexp(largest)[1]), 1.0)
+        M = np.asfortranarray(M / unit)
         ends = np.empty(problem.n), np.empty(problem.n)
         loss_domain(problem.b, problem.loss, *ends)
         up, down = high[free] == 0.0, low[free] == 0.0
@@ -100,6 +116,10 @@ class Spread(NamedTuple):
     order: np.ndarray  # independent columns first
     rank: int
     gain: np.ndarray  # sqrt(w / c)
+
+    def cut(self, rank: int) -> Spread:
+        """The same with fewer columns that count as independent."""
+        return self._replace(Q=self.Q[:, :rank], R=self.R[:rank, :rank], rank=rank)
 
     @property
     def independent(self) -> np.ndarray:
@@ -179,8 +199,9 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
     if np.any(~proved & crossing & (off > 2.0 * rounding)):
         return None  # a column that nothing can balance
     columns = np.sqrt(problem.column_norms_squared) * float(np.linalg.norm(problem.c * rows))
-    columns[free.which] = np.where(proved | ~crossing, 0.0, (off + left) * free.unit)
-    return Vicinity(rows, columns)
+    sided = ~(free.up & free.down)  # with a bound on the other side: v may be anything beyond 0
+    columns[free.which] = np.where(sided, (off + left) * free.unit, 0.0)
+    return Vicinity(rows, columns, np.where(proved | ~crossing, 0.0, (off + left) * free.unit))
 
 
 def _rows_around(
@@ -194,7 +215,13 @@ def _rows_around(
     spread = spread_of(problem, y, free, chosen)
     if not spread.rank:
         return np.zeros(problem.n), proved
-    bound = (off[chosen] / spread.scale)[spread.independent]
-    inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False))
+    inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False)).T
+    shaky = FACTORED * math.sqrt(problem.n) * inverse.sum(axis=1)  # what rounding of R adds
+    while spread.rank and not np.linalg.norm(shaky) <= 0.5:
+        spread = spread.cut(spread.rank - 1)
+        inverse = inverse[: spread.rank, : spread.rank]  # R is triangular, and so is its inverse
+        shaky = FACTORED * math.sqrt(problem.n) * inverse.sum(axis=1)
+    move = inverse @ (off[chosen] / spread.scale)[spread.independent]
+    move += shaky * float(np.linalg.norm(move)) / (1.0 - float(np.linalg.norm(shaky)))
     proved[chosen[spread.independent]] = True
-    return 1.01 * spread.gain * (np.abs(spread.Q) @ (inverse.T @ bound)), proved
+    return 1.01 * spread.gain * (np.abs(spread.Q) @ move), proved

@@ -95,10 +95,7 @@ def _between(theta: float, one: Vicinity | None, other: Vicinity | None) -> Vici
         if one is None and other is None:
             return None
         return other.scaled(theta) if one is None else one.scaled(1.0 - theta)  # type: ignore
-    return Vicinity(
-        one.rows + theta * (other.rows - one.rows),
-        one.columns + theta * (other.columns - one.columns),
-    )
+    return one.mixed(theta, other)
 
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
