@@ -72,7 +72,7 @@ class FreeColumns(NamedTuple):
     ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
 
     def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """v = -M'w, and a bound of its rounding.
+        """-M'w, and a bound of its rounding.
 
         NumPy sums in pairs. A sum from the first row to the last of a million, sorted by label,
         is off by a hundred eps, and more if terms are alike.
