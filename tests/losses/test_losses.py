@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from spd1.kernel.jit import helper
 from spd1.losses import LOSSES, Logistic, Loss, Poisson
+from support import exact
 from support.oracle import LOSS_CASES, example_labels, phi, phi_star
 
 every_loss = pytest.mark.parametrize("loss", LOSS_CASES, ids=repr)
@@ -308,3 +309,46 @@ def test_newton_proxes_agree_with_bisection_at_many_points(loss, slope, rng):
         found = np.empty(len(v))
         prox_everywhere(loss, v, b, sigma, found)
         np.testing.assert_allclose(found, slope(z, b), rtol=0, atol=1e-12)
+
+
+def bracket_cases(loss, rng, count):
+    """(u, y, b): labels from tiny to huge, u near and far from them, y anywhere in the domain."""
+    for _ in range(count):
+        b = float(rng.choice([-1.0, 1.0]))
+        if loss.label_kind != "sign":
+            b *= 10.0 ** rng.uniform(-6, 12)
+        b = abs(b) if loss.label_kind == "count" else b
+        u = float(rng.choice([b, b * (1.0 + rng.normal() * 10.0 ** rng.uniform(-16, 0)), 0.0]))
+        u += float(rng.choice([0.0, rng.normal() * 10.0 ** rng.uniform(-8, 3)]))
+        if loss.label_kind == "count":
+            u = float(rng.normal() * 10.0 ** rng.uniform(-3, 2))
+        low, high = (min(max(end, -1e6), 1e6) for end in loss.domain(b))
+        choices = [low + rng.random() * (high - low), low, high, loss.derivative(u, b)]
+        y = float(rng.choice(choices)) * (1.0 - 10.0 ** -rng.uniform(0, 17) * rng.integers(2))
+        if math.isfinite(loss.conjugate(y, b)) and math.isfinite(loss.phi(u, b)):
+            yield u, y, b
+
+
+@every_loss
+def test_brackets_lose_nothing_to_cancellation(loss, rng):
+    """To a few eps of themselves and of (|y| + |phi'|) |u - b|, or |1 - b u|: b may be huge."""
+    few = 16 * 2.0**-52
+    with exact.digits(250):
+        for u, y, b in bracket_cases(loss, rng, 600):
+            U, Y, B = exact.exact(u), exact.exact(y), exact.exact(b)
+            truth = exact.phi(loss, U, B) + exact.conjugate(loss, Y, B) - U * Y
+            found = loss.bracket(u, y, b)
+            own = 1.0 - b * u if loss.label_kind == "sign" else u - b
+            size = (abs(y) + abs(loss.derivative(u, b))) * abs(own) + few * own * own
+            if isinstance(loss, Logistic):
+                size = loss.phi(u, b) + abs(loss.conjugate(y, b)) + abs(u * y)
+            if isinstance(loss, Poisson):
+                m = y + b
+                size = math.exp(u) + m * (1.0 + abs(u) + abs(math.log(m) if m > 0.0 else 0.0))
+            off = abs(float(exact.exact(found) - truth))
+            assert off <= few * (float(truth) + size) + 1e-320, (u, y, b, found, truth)
+            plain = max(loss.phi(u, b) + loss.conjugate(y, b) - u * y, 0.0)
+            terms = abs(loss.phi(u, b)) + 2.0 * abs(b * y) + y * y + abs(u * y) + size
+            if isinstance(loss, Poisson):
+                terms += abs(b * u)
+            assert abs(found - plain) <= few * terms + 1e-320, (u, y, b, found, plain)

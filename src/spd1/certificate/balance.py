@@ -8,7 +8,8 @@ makes a_j'(c y) exactly zero, so three things are done:
 2. A *vicinity* is found: bounds E_i so that some exactly feasible dual point lies in y +- E. With
    B = diag(sqrt(c w)) A_free, w the room of each row, B = Q R and e_j a bound of |v_j| and its
    rounding, the move diag(sqrt(w / c)) Q R^-T v makes the columns exact, and
-   E = sqrt(w / c) |Q| |R^-T| e. Columns that are nearly alike make R^-T, and so E, large.
+   E = sqrt(w / c) |Q| |R^-T| e, and a bit more because Q and R are rounded. Columns that are
+   nearly alike make R^-T, and so E, large.
 3. The gap is that of the worst point of the vicinity: see ``terms.loss_terms_near``.
 
 Columns that are combinations of others *to within rounding* can't be proved zero in this way, nor
@@ -27,7 +28,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, qr, solve
 
 from ..problem import ROUNDED
 from ..terms import loss_domain
-from .tuning import DEPENDENT, HOPELESS, INDEPENDENT, MEND_LIMIT, MEND_ROUNDS, NEARLY, ROOMY
+from .tuning import (
+    DEPENDENT,
+    FACTORED,
+    HOPELESS,
+    INDEPENDENT,
+    MEND_LIMIT,
+    MEND_ROUNDS,
+    NEARLY,
+    ROOMY,
+)
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -38,20 +48,30 @@ __all__ = ["FreeColumns", "Vicinity", "free_columns_of", "mended", "vicinity"]
 class Vicinity(NamedTuple):
     """An exactly feasible dual point lies within ``rows`` of y and ``columns`` of v.
 
-    ``columns`` of a column without penalty is zero if it is proved to balance there, and otherwise
-    bounds what is left of it.
+    ``open`` of a column without penalty is zero if it is proved to balance there, and otherwise
+    bounds what is left of it; None if there are no such columns.
     """
 
     rows: np.ndarray
     columns: np.ndarray
+    open: np.ndarray | None = None
 
     def scaled(self, theta: float) -> Vicinity:
         """That of theta y."""
-        return Vicinity(theta * self.rows, theta * self.columns)
+        left = None if self.open is None else theta * self.open
+        return Vicinity(theta * self.rows, theta * self.columns, left)
+
+    def mixed(self, theta: float, other: Vicinity) -> Vicinity:
+        """That of (1 - theta) y + theta z, the other being that of z."""
+        one, two = self.scaled(1.0 - theta), other.scaled(theta)
+        left = one.open if two.open is None else two.open
+        if one.open is not None and two.open is not None:
+            left = one.open + two.open
+        return Vicinity(one.rows + two.rows, one.columns + two.columns, left)
 
 
 class FreeColumns(NamedTuple):
-    """The columns without penalty, each divided by a power of two near its largest entry.
+    """The columns without penalty, each divided by a power of two just below its largest entry.
 
     Of columns that are alike, one.
     """
@@ -65,8 +85,13 @@ class FreeColumns(NamedTuple):
     ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
 
     def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """V = -M'w, and a bound of its rounding."""
-        return -(self.M.T @ w), ROUNDED * (self.size.T @ np.abs(w))
+        """Return v = -M'w, and a bound of its rounding.
+
+        NumPy sums in pairs. A sum from the first row to the last of a million, sorted by label,
+        is off by a hundred eps, and more if terms are alike.
+        """
+        v = np.array([-float(np.sum(column * w)) for column in self.M.T])
+        return v, ROUNDED * (self.size.T @ np.abs(w))
 
     def excess(self, v: np.ndarray) -> np.ndarray:
         """The part of v that is forbidden."""
@@ -86,11 +111,12 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         assert high is not None
         M = problem.grid.dense_columns(free)
         largest = np.abs(M).max(axis=0)
-        unit = np.where(largest > 0.0, 2.0 ** np.round(np.log2(np.maximum(largest, 1e-300))), 1.0)
-        M /= unit
+        unit = np.where(largest > 0.0, np.ldexp(0.5, np.frexp(largest)[1]), 1.0)
+        M = M / unit
         low, high = low[free], high[free]
-        first = different(M, low, high)
-        free, M, unit, low, high = free[first], M[:, first], unit[first], low[first], high[first]
+        first = different(M, (low == 0.0) & (high == 0.0))
+        free, unit, low, high = free[first], unit[first], low[first], high[first]
+        M = np.asfortranarray(M[:, first])
         ends = np.empty(problem.n), np.empty(problem.n)
         loss_domain(problem.b, problem.loss, *ends)
         up, down = high == 0.0, low == 0.0
@@ -99,17 +125,17 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
     return found
 
 
-def different(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def different(M: np.ndarray, both: np.ndarray) -> np.ndarray:
     """One of each set of columns that are alike to the last bit: what holds for it holds for all.
 
-    A column and its negative are alike if they ask the same of both sides.
+    Of columns that ask the same of both sides, that is; a column and its negative are alike.
     """
     seen: dict[bytes, int] = {}
     for j in range(M.shape[1]):
-        column, ends = M[:, j], (low[j], high[j])
+        column = M[:, j]
         lead = column[np.argmax(column != 0.0)]
-        key = (np.sign(lead) * column if low[j] == -high[j] else column) + 0.0  # no -0
-        seen.setdefault(key.tobytes() + repr(ends).encode(), j)
+        key = (np.sign(lead) * column + 0.0).tobytes() if both[j] else str(j).encode()  # no -0
+        seen.setdefault(key, j)
     return np.fromiter(seen.values(), dtype=int, count=len(seen))
 
 
@@ -122,6 +148,11 @@ class Spread(NamedTuple):
     order: np.ndarray  # independent columns first
     rank: int
     gain: np.ndarray  # sqrt(w / c)
+    error: float  # rounding of the factors, relative to a column
+
+    def cut(self, rank: int) -> Spread:
+        """The same with fewer columns that count as independent."""
+        return self._replace(Q=self.Q[:, :rank], R=self.R[:rank, :rank], rank=rank)
 
     @property
     def independent(self) -> np.ndarray:
@@ -144,19 +175,21 @@ def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.nda
     scale = np.sqrt(np.einsum("ij,ij->j", B, B))
     scale = np.where(scale > 0.0, scale, 1.0)
     B /= scale
+    error = FACTORED * math.sqrt(problem.n)
     if B.shape[1] == 1:
         one = np.ones((1, 1))
-        return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain)
+        return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain, error)
     R = _well_conditioned(B.T @ B)
     if R is not None:
         Q = solve_triangular(R, B.T, trans="T", check_finite=False).T
-        return Spread(Q, R, scale, np.arange(len(R)), len(R), gain)
+        least = float(np.min(np.diagonal(R)))  # a product of B with itself has lost as much
+        return Spread(Q, R, scale, np.arange(len(R)), len(R), gain, error / least)
     Q, R, order = qr(B, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diagonal(R))
     rank = int(
         np.count_nonzero(diagonal > DEPENDENT * math.sqrt(problem.n) * max(diagonal[0], 0.5))
     )
-    return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain)
+    return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain, error)
 
 
 def _well_conditioned(G: np.ndarray) -> np.ndarray | None:
@@ -250,8 +283,9 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
         return None  # a column that nothing can balance
     columns = np.sqrt(problem.column_norms_squared) * float(np.linalg.norm(problem.c * rows))
     columns[problem.free_columns] = 0.0
-    columns[free.which] = np.where(proved | ~crossing, 0.0, (off + left) * free.unit)
-    return Vicinity(rows, columns)
+    sided = ~(free.up & free.down)  # with a bound on the other side: v may be anything beyond 0
+    columns[free.which] = np.where(sided, (off + left) * free.unit, 0.0)
+    return Vicinity(rows, columns, np.where(proved | ~crossing, 0.0, (off + left) * free.unit))
 
 
 def _rows_around(
@@ -265,7 +299,13 @@ def _rows_around(
     spread = spread_of(problem, y, free, chosen)
     if not spread.rank:
         return np.zeros(problem.n), proved
-    bound = (off[chosen] / spread.scale)[spread.independent]
-    inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False))
+    inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False)).T
+    shaky = spread.error * inverse.sum(axis=1)  # what rounding of R adds
+    while spread.rank and not np.linalg.norm(shaky) <= 0.5:
+        spread = spread.cut(spread.rank - 1)
+        inverse = inverse[: spread.rank, : spread.rank]  # R is triangular, and so is its inverse
+        shaky = spread.error * inverse.sum(axis=1)
+    move = inverse @ (off[chosen] / spread.scale)[spread.independent]
+    move += shaky * float(np.linalg.norm(move)) / (1.0 - float(np.linalg.norm(shaky)))
     proved[chosen[spread.independent]] = True
-    return 1.01 * spread.gain * (np.abs(spread.Q) @ (inverse.T @ bound)), proved
+    return 1.01 * spread.gain * (np.abs(spread.Q) @ move), proved

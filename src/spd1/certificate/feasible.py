@@ -97,6 +97,9 @@ def made_feasible(
         if near is None:
             return np.zeros(problem.n), np.zeros(problem.d), None
         v = -problem.adjoint(problem.c * y)
+        if rounding_shows(problem, y):
+            more = np.where(tight(problem), rounded(problem, y).columns, 0.0)
+            near = near._replace(columns=near.columns + more)
     elif rounding_shows(problem, y):
         near = rounded(problem, y)
     inside = np.empty(problem.d)
@@ -161,9 +164,20 @@ def rounding_shows(problem: Problem, y: np.ndarray) -> bool:
     low, high = problem.dual_bounds
     assert low is not None
     assert high is not None
-    least = min(float(np.min(high)), -float(np.max(low)))
+    least = min(
+        float(np.min(high, where=high > 0.0, initial=math.inf)),
+        -float(np.max(low, where=low < 0.0, initial=-math.inf)),
+    )
     size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
     return bool(not ROUNDED * size <= SUBTLE * least)
+
+
+def tight(problem: Problem) -> np.ndarray:
+    """Columns with l1 alone, on some side."""
+    low, high = problem.dual_bounds
+    assert low is not None
+    assert high is not None
+    return ((high > 0.0) & (high < math.inf)) | ((low < 0.0) & (low > -math.inf))
 
 
 def rounded(problem: Problem, y: np.ndarray) -> Vicinity:

@@ -136,7 +136,8 @@ def net_conjugate_sum(problem: Problem, v: np.ndarray, near: Vicinity | None) ->
     nothing = np.zeros(problem.d)
     if near is None:
         return float(net_terms(nothing, v, problem.net)[1])
-    return float(net_terms_near(nothing, v, penalised(problem, near), problem.net)[0])
+    sum_near = float(net_terms_near(nothing, v, penalised(problem, near), problem.net)[0])
+    return sum_near + side_terms(problem, near, nothing)
 
 
 def penalised(problem: Problem, near: Vicinity) -> np.ndarray:
@@ -144,6 +145,23 @@ def penalised(problem: Problem, near: Vicinity) -> np.ndarray:
     reach = near.columns.copy()
     reach[problem.free_columns] = 0.0
     return reach
+
+
+def side_terms(problem: Problem, near: Vicinity, x: np.ndarray) -> float:
+    """What the vicinity adds for columns with a bound on one side and nothing else.
+
+    v_j is on one side of zero there, and g_j* = v_j times the bound: it is not steeper.
+    """
+    free = problem.free_columns
+    if near.open is None or not np.any(near.columns[free]):
+        return 0.0
+    lower, upper = (np.broadcast_to(end, (problem.d,))[free] for end in _ends(problem))
+    bound = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower, 0.0))
+    return float(np.sum(near.columns[free] * np.abs(bound - x[free])))
+
+
+def _ends(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(problem.reg.lower), np.asarray(problem.reg.upper)
 
 
 def zero_dual(problem: Problem) -> DualPoint:
@@ -177,17 +195,18 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
         return Pair(point, dual, rows, columns)
     rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[1])
     columns = float(net_terms_near(point.x, v, penalised(p, near), p.net)[1])
+    columns += side_terms(p, near, point.x)
     left, reach = open_terms(p, point, near)
     return Pair(point, dual, rows, columns + left, left, reach)
 
 
 def open_terms(problem: Problem, point: PrimalPoint, near: Vicinity) -> tuple[float, float]:
     """What columns that are not proved to balance may add to the gap, and within which reach."""
-    if not np.any(near.columns[problem.free_columns]):
+    left = near.open
+    if left is None or not np.any(left):
         return 0.0, math.inf
     known = free_columns_of(problem)
     assert known is not None
-    left = near.columns[known.which]
     adds = float(np.abs(point.x[known.which] * known.unit).max())
     reach = REACH * max(adds, float(np.abs(point.u).max()), float(np.abs(problem.b).max()))
     return float(np.sum(left * reach / known.unit)), reach

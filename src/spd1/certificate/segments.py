@@ -42,6 +42,14 @@ def dual_between(theta, one, two, b, c, loss, net):
 
 
 @kernel
+def dual_at_ends(one, two, b, c, loss, net):
+    """``dual_between`` for theta 0 and 1."""
+    return dual_between(0.0, one, two, b, c, loss, net), dual_between(
+        1.0, one, two, b, c, loss, net
+    )
+
+
+@kernel
 def best_between(one, two, b, c, loss, net, sections):
     """The theta in [0, 1] for which ``dual_between`` is largest, and that value.
 
@@ -95,10 +103,7 @@ def _between(theta: float, one: Vicinity | None, other: Vicinity | None) -> Vici
         if one is None and other is None:
             return None
         return other.scaled(theta) if one is None else one.scaled(1.0 - theta)  # type: ignore
-    return Vicinity(
-        one.rows + theta * (other.rows - one.rows),
-        one.columns + theta * (other.columns - one.columns),
-    )
+    return one.mixed(theta, other)
 
 
 def best_multiple(problem: Problem, y: np.ndarray) -> DualPoint:
@@ -117,7 +122,8 @@ def _best_multiple_of_plain(problem: Problem, y: np.ndarray) -> DualPoint:
     v = p.adjoint(p.c * y)
     ends = (np.zeros(p.n), np.zeros(1)), (y, np.array([math.sqrt(v @ v)]))
     rest = p.b, p.c, p.loss, p.net
-    choices = [(dual_between(theta, *ends, *rest), theta) for theta in (0.0, 1.0)]
+    at_zero, at_one = dual_at_ends(*ends, *rest)
+    choices = [(at_zero, 0.0), (at_one, 1.0)]
     if all(math.isfinite(value) for value, _ in choices):
         theta, value = best_between(*ends, *rest, ROUGHLY)
         choices.append((value, theta))
@@ -126,6 +132,7 @@ def _best_multiple_of_plain(problem: Problem, y: np.ndarray) -> DualPoint:
     return DualPoint(theta * y, v, float(value) if math.isfinite(value) else -math.inf)
 
 
+@np.errstate(all="ignore")
 def shrunk_pair(
     problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray, tol: float = 0.0
 ) -> Pair:

@@ -10,6 +10,7 @@ MEND_ROUNDS = 20
 MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy: 160 MB
 ROOMY = 1e-9  # rows nearer to an end of their domain, relative to the largest, do not move
 DEPENDENT = 20.0 * UNIT  # a column this near to the span of others, times sqrt(n), counts as in it
+FACTORED = 2.0 * UNIT  # rounding of a QR factorisation, relative to a column, over sqrt(n)
 REACH = 1000.0  # how much larger than what is known coefficients may be that could not be ruled out
 LEAST_SHARE = 1e-8  # gaps are relative to this share of the objective at the start, at least
 HELD = 1e-12  # share of primal and dual by which their difference may exceed the gap: rounding

@@ -3,8 +3,8 @@
 Rows and columns are the same thing twice. With phi*(y) = b y + eps |y| + gamma/2 y^2 on [low, high]
 and g(x) = l1 |x| + l2/2 x^2 on [lower, upper] the optimality conditions are
 
-    u - b - gamma y - s = rho,   rho a normal of [low, high] at y,     y a normal of [-eps, eps] at s
-    v     - l2 x    - z = rho',  rho' a normal of [lower, upper] at x, x a normal of [-l1, l1] at z
+    u - b - gamma y - s = rho,   rho a normal of [low, high] at y,     y one of [-eps, eps] at s
+    v     - l2 x    - z = rho',  rho' a normal of [lower, upper] at x, x one of [-l1, l1] at z
 
 with u = A x and v = -A'(c y). Every "normal" becomes a pair of products that equal mu
 (``kinks``), Newton's method follows their solution as mu falls to zero (Mehrotra's predictor and
@@ -134,6 +134,8 @@ class Interior(Method):
         self.ends = ends[0][self.kept_rows], ends[1][self.kept_rows]
         net = p.loss.conjugate_net
         self.curved = net is None
+        self.eps: float
+        self.gamma: float
         self.eps, self.gamma = net if net is not None else (0.0, 0.0)
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         self.pair: Pair | None = None

@@ -23,8 +23,9 @@ class Move(NamedTuple):
 
 
 class Kinks:
-    """Bounds, and the state: w, its distances to both bounds (kept on their own, because they
-    become small differences of large numbers), and both pushes.
+    """Bounds, and the state: w, its distances to both bounds, and both pushes.
+
+    The distances are kept on their own: they become small differences of large numbers.
 
     Parameters
     ----------
@@ -92,10 +93,12 @@ class Kinks:
     def products(self, move: Move | None = None, t: float = 0.0) -> np.ndarray:
         """Sum of both products, now or after a share of a step."""
         if move is None:
-            return self.up * self.above * self.has_up + self.down * self.below * self.has_down
+            return np.asarray(
+                self.up * self.above * self.has_up + self.down * self.below * self.has_down
+            )
         above, below = self.above - t * move.w, self.below + t * move.w
         up, down = self.up + t * move.up, self.down + t * move.down
-        return up * above * self.has_up + down * below * self.has_down
+        return np.asarray(up * above * self.has_up + down * below * self.has_down)
 
     def take(self, move: Move, t: float) -> None:
         """Move by a share of a step."""
