@@ -1,4 +1,4 @@
-"""Problems that make solvers stand still: how many does ``auto`` certify, and how fast?
+"""Problems that make solvers stand still: how many of them ``auto`` certifies, and how fast.
 
     python benchmarks/stalls.py --count 2000            # the figure of docs/promises.md
     python benchmarks/stalls.py --seeds 17 401 --verbose
@@ -175,7 +175,8 @@ def main() -> None:
     seconds = np.array([row["seconds"] for row in rows])
     print(
         f"{done} of {len(rows)} ({100.0 * done / len(rows):.2f} %) to {options.tol:g} within "
-        f"{options.seconds:g} s; median {np.median(seconds):.3f} s, 99 % {np.quantile(seconds, 0.99):.2f} s"
+        f"{options.seconds:g} s; median {np.median(seconds):.3f} s, "
+        f"99 % {np.quantile(seconds, 0.99):.2f} s"
     )
     if options.out:
         options.out.write_text(json.dumps(rows, indent=1))

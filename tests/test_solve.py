@@ -52,6 +52,11 @@ DIAGONAL = [
     ("logistic", "l2", "few-rows", "csc"),
     ("squared", "l2_array", "few-rows", "dense_f"),
     ("poisson", "l2", "few-rows", "csr_int64"),
+    # rows and columns with every kind of kink, and smooth losses
+    ("hinge", "intercept", "interior", "csr"),
+    ("epsilon_insensitive", "elastic_box", "interior", "dense_f"),
+    ("logistic", "l1", "interior", "csc"),
+    ("poisson", "nonnegative", "interior", "dense_c"),
 ]
 
 
@@ -61,7 +66,7 @@ def check_run(loss, reg, method, layout, weighted, share):
     found = solve(case.problem(layout), method, tol=tol, max_passes=2500)
     check_certificate(case, found, cases.best_suited(method, loss, reg, weighted))
     assert (found.status == "converged") == (found.rel_gap <= tol)
-    assert found.status in ("converged", "max_passes")
+    assert found.status in ("converged", "max_passes", "stalled")
     assert found.gap <= share * found.trace.gap[0] or found.rel_gap <= tol
     if loss in SMOOTH and reg in STRONGLY_CONVEX and method in LINEAR:
         assert found.status == "converged"

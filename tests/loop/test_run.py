@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L2, METHODS, Problem, Progress, solve
-from spd1.solvers import SPECIAL_METHODS
 from support import cases, oracle
 from support.cases import EVERY_METHOD
 
@@ -66,7 +65,8 @@ def test_max_passes(method):
 def test_max_seconds_of_every_method(method):
     found = endless(cases.suited(method).problem(), method=method, max_seconds=0.05, max_passes=1e6)
     exact = found.status == "converged" and found.gap == 0.0
-    assert found.status == "max_seconds" or exact
+    ended = method == "interior" and found.status == "stalled"  # at the end of what digits allow
+    assert found.status == "max_seconds" or exact or ended
     assert found.gap <= found.trace.gap[0]
 
 
@@ -121,7 +121,7 @@ def press_ctrl_c():
 
 
 @pytest.mark.parametrize("how", ["raised", "pressed"])
-@pytest.mark.parametrize("method", ["spd1", "psgd", *SPECIAL_METHODS])
+@pytest.mark.parametrize("method", ["spd1", "psgd", "newton", "few-rows"])
 def test_ctrl_c_returns_the_best_point(how, method):
     rows, problem = [], cases.suited(method).problem()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it

@@ -19,7 +19,7 @@ from ..problem import Problem, check_point
 from .feasible import replace_infeasible
 from .points import TINY, Pair, dual_from_margins, feasible_dual, paired, primal_point, zero_dual
 from .segments import better
-from .tuning import HELD, LEAST_SHARE
+from .tuning import HELD, FLOOR_SHARE
 
 __all__ = [
     "Certificate",
@@ -113,7 +113,7 @@ def certificate_of(problem: Problem, pair: Pair) -> Certificate:
 def floor_of(problem: Problem) -> float:
     """What a gap is relative to if the objective is less: a share of the objective at the start."""
     start = abs(problem.start_value)
-    return LEAST_SHARE * start if math.isfinite(start) else 0.0
+    return FLOOR_SHARE * start if math.isfinite(start) else 0.0
 
 
 def relative(gap: float, primal: float, dual: float, floor: float = 0.0) -> float:

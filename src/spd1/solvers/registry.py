@@ -28,9 +28,11 @@ METHODS = {
 SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
-    "direct": ("direct", "Direct"),
     "interior": ("interior.interior", "Interior"),
 }
+
+#: One kind of problem, solved at once.
+DIRECT_METHODS = {"direct": ("direct", "Direct")}
 
 #: Methods that take the ``tile`` argument of ``solve``.
 TILED = ("spd1", "spd1-vr")
@@ -38,7 +40,7 @@ TILED = ("spd1", "spd1-vr")
 
 def method_class(name: str) -> type[Method]:
     """Return the class of a method, or say which names there are."""
-    known = METHODS | SPECIAL_METHODS
+    known = METHODS | SPECIAL_METHODS | DIRECT_METHODS
     if name not in known:
         raise ParameterError(f"unknown method {name!r}: choose from auto, {', '.join(known)}")
     module, cls = known[name]

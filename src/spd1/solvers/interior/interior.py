@@ -36,7 +36,7 @@ from .normal import Normal
 from .tuning import (
     FLOP_SECONDS,
     LARGEST_SYSTEM,
-    LEADS,
+    NOT_AHEAD,
     MOST_HALVINGS,
     STEP_SECONDS,
     STEP_SHARE,
@@ -256,7 +256,7 @@ class Interior(Method):
             past = ahead if t > 0.1 else None
             if self.curved:  # where models are rough, products must not run ahead of them
                 assert self.pair is not None
-                goal, past = max(goal, min(mu, LEADS * self.pair.gap)), None
+                goal, past = max(goal, min(mu, NOT_AHEAD * self.pair.gap)), None
             ahead = self.direction(normal, curves, goal, past)
         if not all(np.all(np.isfinite(move.w)) for move in ahead):
             self.exhausted = True

@@ -11,6 +11,6 @@ MOST_REFINEMENTS = 12
 UNPROMISING = 12  # steps without a better gap after which it has come to its end
 DAMPED = 1e-14  # of the diagonal, added to factors: columns may be dependent
 MOST_HALVINGS = 20  # of a step, in its line search
-LEADS = 0.1  # of the gap: products of losses that are no quadratics do not fall below it
+NOT_AHEAD = 0.1  # of the gap: products of losses that are no quadratics do not fall below it
 FLOP_SECONDS = 5e-11  # of a multiplication and addition in its products and factors
 STEP_SECONDS = 2e-4  # of a step, however small

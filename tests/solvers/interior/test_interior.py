@@ -1,0 +1,123 @@
+"""The interior-point method: what its linear systems and products must satisfy, and its answers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spd1 import L2, ElasticNet, Problem, certify, solve
+from spd1.errors import IncompatibleError
+from spd1.kernel.rng import key_of
+from spd1.losses import LOSSES
+from spd1.solvers.interior.interior import Interior
+from spd1.solvers.interior.kinks import Kinks
+from spd1.solvers.interior.normal import Normal
+from support import cases, oracle
+from support.checks import REGS, check
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (5, 12)])
+@pytest.mark.parametrize("spread", [0, 4, 10])
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_steps_solve_both_equations(shape, spread, by_rows, rng):
+    """A'p + H dx = -g and A dx = p / q + e, whatever is eliminated, weights of any size."""
+    n, d = shape
+    A = rng.standard_normal(shape)
+    q, H = 10.0 ** rng.uniform(-spread, spread, n), 10.0 ** rng.uniform(-spread, spread, d)
+    g, e = rng.standard_normal(d), rng.standard_normal(n)
+    dx, p = Normal(A, q, H, by_rows).solve(g, e)
+    scale = np.abs(A.T) @ np.abs(p) + np.abs(H * dx) + np.abs(g)
+    assert np.max(np.abs(A.T @ p + H * dx + g) / scale) < 1e-8
+    scale = np.abs(A) @ np.abs(dx) + np.abs(p / q) + np.abs(e)
+    assert np.max(np.abs(A @ dx - p / q - e) / scale) < 1e-8
+
+
+def test_a_step_of_kinks_is_newtons(rng):
+    """After a whole step the linearised products are what was aimed at."""
+    low, high = np.array([-1.0, -math.inf, 0.0]), np.array([2.0, 1.0, math.inf])
+    kinks = Kinks(low, high, np.array([0.5, 0.0, 2.0]))
+    kinks.push(rng.standard_normal(3), 0.3)
+    dw, mu = 0.1 * rng.standard_normal(3), 0.05
+    move = kinks.pushes(dw, mu, None)
+    above = kinks.up * kinks.above + move.up * kinks.above - kinks.up * dw
+    below = kinks.down * kinks.below + move.down * kinks.below + kinks.down * dw
+    np.testing.assert_allclose(above[[0, 1]], mu, rtol=1e-12)
+    np.testing.assert_allclose(below[[0, 2]], mu, rtol=1e-12)
+    rho = (kinks.up + move.up) - (kinks.down + move.down)
+    np.testing.assert_allclose(rho, kinks.slope * dw + kinks.aim(mu, None), rtol=1e-12)
+
+
+def test_no_step_leaves_the_bounds(rng):
+    kinks = Kinks(np.full(50, -1.0), np.full(50, 1.0), rng.uniform(-0.9, 0.9, 50))
+    kinks.push(rng.standard_normal(50), 0.1)
+    move = kinks.pushes(5.0 * rng.standard_normal(50), 0.0, None)
+    kinks.take(move, 0.999 * kinks.room(move))
+    assert np.all(np.abs(kinks.w) < 1.0)
+    assert np.all(kinks.products() > 0.0)
+    np.testing.assert_allclose(kinks.above, 1.0 - kinks.w, atol=1e-14)
+
+
+@pytest.mark.parametrize("reg", REGS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_and_regularizer(loss, reg):
+    shape = ("tall", "square", "wide")[(len(loss) + len(reg)) % 3]
+    case, best = cases.make(loss, reg, shape), cases.best(loss, reg, shape)
+    found = solve(case.problem(), "interior")
+    check(case, case.problem(), found, best)
+    assert found.status == "converged"
+
+
+@pytest.mark.parametrize("loss", ["absolute", "logistic", "squared_hinge"])
+def test_fixed_columns_empty_columns_and_rows_without_weight(loss, rng):
+    """They are left out of the systems, and the answer is that of the problem all the same."""
+    A = rng.standard_normal((30, 6))
+    A[:, 4] = 0.0
+    b = oracle.random_labels(LOSSES[loss](), A[:, 0] + A[:, 1], rng)
+    lower, upper = np.full(6, -math.inf), np.full(6, math.inf)
+    lower[1] = upper[1] = 0.5
+    weights = np.where(np.arange(30) < 20, 1.0, 0.0)
+    problem = Problem(A, b, loss, ElasticNet(0.01, 0.01, lower, upper), weights)
+    found = solve(problem, "interior")
+    assert found.status == "converged"
+    assert found.x[1] == 0.5
+    assert found.x[4] == 0.0
+    short = Problem(A[:20], b[:20], loss, ElasticNet(0.01, 0.01, lower, upper))
+    assert found.primal == pytest.approx(solve(short, "newton").primal, rel=3e-6)
+
+
+def test_it_goes_on_where_it_was_saved(rng):
+    problem = cases.make("hinge", "l1", "square").problem()
+    one, two = (Interior(problem, "auto", key_of(0)) for _ in range(2))
+    one.begin(problem.reg.minimiser(problem.d), np.zeros(problem.n))
+    for _ in range(3):
+        list(one.epoch())
+    two.restore(one.save())
+    for _ in range(2):
+        list(one.epoch())
+        list(two.epoch())
+        np.testing.assert_array_equal(one.evaluated().point.x, two.evaluated().point.x)
+
+
+def test_what_it_can_not_do_is_refused_by_name(rng):
+    with pytest.raises(IncompatibleError, match="small problems"):
+        solve(Problem(np.ones((4000, 4001)), np.ones(4000), "squared", L2(0.1)), "interior")
+    case = cases.make("squared", "l2", "square")
+    with pytest.raises(IncompatibleError, match="no step sizes"):
+        solve(case.problem(), "interior", steps="theory")
+
+
+@pytest.mark.parametrize("units", [1e-100, 1e100])
+def test_units_do_not_matter(units, rng):
+    """Powers of two near them: the same problem to the last bit but for the scale of x."""
+    unit = 2.0 ** round(math.log2(units))
+    A, b = rng.standard_normal((20, 8)), rng.standard_normal(20)
+    one = solve(Problem(A, b, "absolute", ElasticNet(l1=0.01)), "interior")
+    two = solve(Problem(A * unit, b, "absolute", ElasticNet(l1=0.01 * unit)), "interior")
+    assert one.status == two.status == "converged"
+    np.testing.assert_allclose(two.x * unit, one.x, rtol=1e-6, atol=1e-9)
+    assert (
+        certify(two.x, Problem(A * unit, b, "absolute", ElasticNet(l1=0.01 * unit)), two.y).gap
+        < 1e-5
+    )

@@ -1,0 +1,122 @@
+"""Problems that stood still once: every one is certified to 1e-6 now."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from spd1 import L1, L2, ElasticNet, Problem, solve
+from spd1.linear_model import LinearSVC
+
+
+def polynomials(rng, n, variables, degree):
+    t = rng.uniform(-2, 2, (n, variables))
+    return np.column_stack(
+        [
+            np.prod(t[:, list(chosen)], axis=1)
+            for k in range(1, degree + 1)
+            for chosen in combinations_with_replacement(range(variables), k)
+        ]
+    )
+
+
+def alike(rng):
+    a = rng.standard_normal(40)
+    A = np.column_stack([a, a + 1e-8 * rng.standard_normal(40)])
+    return Problem(A, rng.standard_normal(40), "squared")
+
+
+def one_large_entry(rng):
+    A = rng.standard_normal((200, 2))
+    A[3, 1] = 1e6
+    return Problem(A, np.sign(A[:, 0] + 0.5 * rng.standard_normal(200)), "hinge")
+
+
+def logistic_polynomials(rng):
+    A = polynomials(rng, 500, 3, 3)
+    return Problem(A, np.sign(A[:, 0] + rng.standard_normal(500)), "logistic")
+
+
+def squared_polynomials(rng):
+    t = rng.uniform(0, 10, 500)
+    A = np.column_stack([t**k for k in range(14)])
+    return Problem(A, np.sin(t) + 0.1 * rng.standard_normal(500), "squared")
+
+
+def scaled_columns_from_zero(rng):
+    A = rng.standard_normal((300, 150)) * 10.0 ** rng.uniform(-5, 5, 150)
+    return Problem(A, rng.standard_normal(300), "absolute", ElasticNet(l2=8e-4, lower=0.0))
+
+
+def absolute_with_next_to_no_penalty(rng):
+    A = rng.standard_normal((200, 100))
+    b = A @ rng.standard_normal(100) + rng.standard_normal(200)
+    return Problem(A, b, "absolute", L2(2e-11))
+
+
+def wide_squared_hinge(rng):
+    A = rng.standard_normal((40, 200))
+    return Problem(A, np.sign(rng.standard_normal(40)), "squared_hinge", L1(1e-7))
+
+
+def wide_squared_tube(rng):
+    A = rng.standard_normal((30, 500))
+    return Problem(A, rng.standard_normal(30), "squared_epsilon_insensitive", L1(1e-7))
+
+
+def some_columns_free(rng, name):
+    A = rng.standard_normal((40, 200))
+    penalty = np.where(np.arange(200) % 5 == 0, 0.0, 0.01)
+    return Problem(A, rng.standard_normal(40), "absolute", ElasticNet(**{name: penalty}))
+
+
+def wide_hinge(rng):
+    A = rng.standard_normal((40, 200))
+    return Problem(A, np.sign(rng.standard_normal(40)), "hinge", L2(1.6e-12))
+
+
+def separable_without_penalty(rng):
+    A = rng.standard_normal((60, 8))
+    return Problem(A, np.sign(A @ np.ones(8)), "logistic")
+
+
+STALLS = {
+    "alike": alike,
+    "one large entry": one_large_entry,
+    "logistic polynomials": logistic_polynomials,
+    "squared polynomials": squared_polynomials,
+    "scaled columns": scaled_columns_from_zero,
+    "tiny l2": absolute_with_next_to_no_penalty,
+    "wide squared hinge": wide_squared_hinge,
+    "wide squared tube": wide_squared_tube,
+    "some free, l1": lambda rng: some_columns_free(rng, "l1"),
+    "some free, l2": lambda rng: some_columns_free(rng, "l2"),
+    "wide hinge": wide_hinge,
+    "separable": separable_without_penalty,
+}
+
+
+@pytest.mark.parametrize("name", STALLS)
+def test_what_stood_still(name, rng):
+    found = solve(STALLS[name](rng), max_seconds=60.0)
+    assert found.status == "converged"
+    assert found.reach == math.inf
+
+
+def test_a_nearly_hard_margin(rng):
+    X, y = rng.standard_normal((50, 100)), np.sign(rng.standard_normal(50))
+    model = LinearSVC(C=1e6, loss="hinge").fit(X, y)
+    assert model.rel_gap_ <= model.tol
+
+
+def test_an_optimum_of_zero_is_measured_by_the_start(rng):
+    """Exact fits: the sentence names what the gap is relative to."""
+    A = rng.standard_normal((10, 50))
+    for loss in ("squared", "absolute", "huber"):
+        found = solve(Problem(A, rng.standard_normal(10), loss), max_seconds=60.0)
+        assert found.status == "converged"
+        assert found.floor > found.primal
+        assert "of the objective at the start" in str(found.certificate)
