@@ -45,7 +45,7 @@ class Certificate(NamedTuple):
     y : ndarray
         The feasible dual point that proves it.
     floor : float
-        1e-8 of the objective at the start: at zero, or the point of the box nearest to it, or of a
+        1e-7 of the objective at the start: at zero, or the point of the box nearest to it, or of a
         constant prediction if that is less. An optimum of 0 is measured against it: no gap is small
         relative to nothing.
     reach : float
@@ -67,7 +67,7 @@ class Certificate(NamedTuple):
             return "Not certified: the objective or its lower bound is infinite at this point."
         share = f"{self.rel_gap:.2g} of it"
         if self.floor > max(abs(self.primal), abs(self.dual)):
-            share = f"{self.rel_gap:.2g} of {self.floor:.2g}, 1e-8 of the objective at the start"
+            share = f"{self.rel_gap:.2g} of {self.floor:.2g}, 1e-7 of the objective at the start"
         among = ""
         if math.isfinite(self.reach):
             among = (

@@ -36,8 +36,11 @@ class Prospect:
         self.seen.append((seconds, best))
         if seconds < DEARER * price:
             return False
-        then, before = next(look for look in self.seen if look[0] >= 0.5 * seconds)
-        if not math.isfinite(before - best) or then == seconds:
+        earlier = [look for look in self.seen[:-1] if look[0] <= 0.5 * seconds]
+        if not earlier:
+            return False
+        then, before = earlier[-1]
+        if not math.isfinite(before - best):
             return not math.isfinite(best)
         rate = (before - best) / (seconds - then)
         return rate * DEARER * price < best - math.log(self.tol)

@@ -9,7 +9,8 @@ and g(x) = l1 |x| + l2/2 x^2 on [lower, upper] the optimality conditions are
 with u = A x and v = -A'(c y). Every "normal" becomes a pair of products that equal mu
 (``kinks``), Newton's method follows their solution as mu falls to zero (Mehrotra's predictor and
 corrector), and the linear systems are those of ``normal``. Losses whose conjugate is no quadratic
-(logistic, Poisson) have y = phi'(u) at every step instead, and a line search.
+(logistic, Poisson) have y = phi'(u) at every step instead, and a line search. Where nothing is
+curved (a linear programme) primal and dual variables take steps of their own length.
 
 Columns are scaled to equal length first: x_j is in units of its column.
 """
@@ -53,6 +54,9 @@ def loss_curves(u, b, loss, slope, bend):
     for i in range(len(u)):
         slope[i] = loss.derivative(u[i], b[i])
         bend[i] = loss.curvature(u[i], b[i])
+
+
+PRIMAL = (1, 2)  # kinks whose variable is primal, s and x; their pushes are dual, and vice versa
 
 
 class InteriorState(NamedTuple):
@@ -253,7 +257,7 @@ class Interior(Method):
             t = self.room(ahead)
             share = (self.mean_product(ahead, t) / mu) ** 3
             goal = mu * min(max(share, 1e-8), 1.0)
-            past = ahead if t > 0.1 else None
+            past = ahead if min(t) > 0.1 else None
             if self.curved:  # where models are rough, products must not run ahead of them
                 assert self.pair is not None
                 goal, past = max(goal, min(mu, NOT_AHEAD * self.pair.gap)), None
@@ -261,14 +265,14 @@ class Interior(Method):
         if not all(np.all(np.isfinite(move.w)) for move in ahead):
             self.exhausted = True
             return
-        t = min(1.0, STEP_SHARE * self.room(ahead))
+        primal, dual = (min(1.0, STEP_SHARE * t) for t in self.room(ahead))
         if self.curved:
-            t = self.searched(u, ahead.columns.w, t, goal / max(len(self.l1), 1))
-        for kinks, move in zip(self.kinks, ahead, strict=True):
-            kinks.take(move, t)
+            primal = dual = self.searched(u, ahead.columns.w, primal, mu)
+        for k, (kinks, move) in enumerate(zip(self.kinks, ahead, strict=True)):
+            kinks.take(move, *((primal, dual) if k in PRIMAL else (dual, primal)))
         if self.curved:
             self.rows.w = self.row_curves(self.A @ self.columns.w)[0]
-        self.exhausted = self.exhausted or t < 1e-9
+        self.exhausted = self.exhausted or max(primal, dual) < 1e-9
 
     def row_curves(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slope and bend of phi at margins."""
@@ -277,32 +281,22 @@ class Interior(Method):
         return slope, bend
 
     def searched(self, u: np.ndarray, dx: np.ndarray, t: float, mu: float) -> float:
-        """The share of a step after which the objective, kinks rounded by mu, is not larger."""
+        """The share of a step after which the objective has not grown by more than products say."""
         du, x = self.A @ dx, self.columns.w
-        before = self.rounded_value(u, x, mu)
+        most = self.value_at(u, x) + 4.0 * mu
         for _ in range(MOST_HALVINGS):
-            if self.rounded_value(u + t * du, x + t * dx, mu) <= before + 1e-12 * abs(before):
+            if self.value_at(u + t * du, x + t * dx) <= most * (1.0 + 1e-12):
                 break
             t *= 0.5
         return t
 
-    def rounded_value(self, u: np.ndarray, x: np.ndarray, mu: float) -> float:
-        """The objective with logarithms of the distances to bounds, and rounded absolute values."""
+    def value_at(self, u: np.ndarray, x: np.ndarray) -> float:
+        """The objective inside the bounds."""
         p = self.problem
         margins = np.zeros(p.n)
         margins[self.kept_rows] = u + self.offset
         value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
-        value += 0.5 * float(self.l2 @ (x * x))
-        root = np.sqrt(mu * mu + (self.l1 * x) ** 2)
-        value += float(
-            np.sum(root - mu - mu * np.log1p((root - mu) / (2.0 * mu)) if mu > 0 else root)
-        )
-        for bound, there in (
-            (self.box[1] - x, self.columns.has_up),
-            (x - self.box[0], self.columns.has_down),
-        ):
-            if mu > 0.0 and np.any(there):
-                value -= mu * float(np.sum(np.log(bound[there])))
+        value += 0.5 * float(self.l2 @ (x * x)) + float(self.l1 @ np.abs(x))
         return value if math.isfinite(value) else math.inf
 
     def direction(
@@ -332,15 +326,26 @@ class Interior(Method):
         """Those of y, s, x and z."""
         return self.rows, self.tubes, self.columns, self.signs
 
-    def room(self, ahead: Direction) -> float:
-        """The share of a step that keeps everything positive."""
-        return min(kinks.room(move) for kinks, move in zip(self.kinks, ahead, strict=True))
+    def room(self, ahead: Direction) -> tuple[float, float]:
+        """The shares of a step that keep everything positive, of primal and of dual variables.
 
-    def mean_product(self, ahead: Direction | None = None, t: float = 0.0) -> float:
+        Where something is curved, the two are tied to each other.
+        """
+        rooms = [kinks.room(move) for kinks, move in zip(self.kinks, ahead, strict=True)]
+        primal = min(room[0 if k in PRIMAL else 1] for k, room in enumerate(rooms))
+        dual = min(room[1 if k in PRIMAL else 0] for k, room in enumerate(rooms))
+        if self.curved or self.gamma > 0.0 or np.any(self.l2 > 0.0):
+            primal = dual = min(primal, dual)
+        return primal, dual
+
+    def mean_product(
+        self, ahead: Direction | None = None, shares: tuple[float, float] = (0.0, 0.0)
+    ) -> float:
         """The mean of all products, weighted as the objective weights them."""
         total, count, d = 0.0, 0.0, max(len(self.l1), 1)
         for k, kinks in enumerate(self.kinks):
-            products = kinks.products(None if ahead is None else ahead[k], t)
+            t = shares if k in PRIMAL else shares[::-1]
+            products = kinks.products(None if ahead is None else ahead[k], *t)
             rows = k < 2
             total += float(self.c @ products) if rows else float(products.sum())
             count += float(self.c @ kinks.pairs) if rows else float(kinks.pairs.sum()) / d

@@ -76,36 +76,31 @@ class Kinks:
         down = np.where(self.has_down, (below - self.down * dw) / self.below - self.down, 0.0)
         return Move(dw, up, down)
 
-    def room(self, move: Move) -> float:
-        """The largest share of a step that keeps everything positive."""
-        most = 1.0
-        for here, step, there in (
-            (self.above, -move.w, self.has_up),
-            (self.below, move.w, self.has_down),
-            (self.up, move.up, self.has_up),
-            (self.down, move.down, self.has_down),
-        ):
-            falls = there & (step < 0.0)
-            if np.any(falls):
-                most = min(most, float(np.min(here[falls] / -step[falls])))
-        return most
+    def room(self, move: Move) -> tuple[float, float]:
+        """The largest shares of a step that keep w inside, and both pushes positive."""
+        inside = min(
+            _share(self.above, -move.w, self.has_up), _share(self.below, move.w, self.has_down)
+        )
+        return inside, min(
+            _share(self.up, move.up, self.has_up), _share(self.down, move.down, self.has_down)
+        )
 
-    def products(self, move: Move | None = None, t: float = 0.0) -> np.ndarray:
-        """Sum of both products, now or after a share of a step."""
+    def products(self, move: Move | None = None, t: float = 0.0, t_push: float = 0.0) -> np.ndarray:
+        """Sum of both products, now or after shares of a step of w and of the pushes."""
         if move is None:
             return np.asarray(
                 self.up * self.above * self.has_up + self.down * self.below * self.has_down
             )
         above, below = self.above - t * move.w, self.below + t * move.w
-        up, down = self.up + t * move.up, self.down + t * move.down
+        up, down = self.up + t_push * move.up, self.down + t_push * move.down
         return np.asarray(up * above * self.has_up + down * below * self.has_down)
 
-    def take(self, move: Move, t: float) -> None:
-        """Move by a share of a step."""
+    def take(self, move: Move, t: float, t_push: float) -> None:
+        """Move by shares of a step of w and of the pushes."""
         self.w = self.w + t * move.w
         self.above = np.where(self.has_up, self.above - t * move.w, 1.0)
         self.below = np.where(self.has_down, self.below + t * move.w, 1.0)
-        self.up, self.down = self.up + t * move.up, self.down + t * move.down
+        self.up, self.down = self.up + t_push * move.up, self.down + t_push * move.down
 
     @property
     def state(self) -> np.ndarray:
@@ -115,3 +110,9 @@ class Kinks:
     @state.setter
     def state(self, value: np.ndarray) -> None:
         self.w, self.above, self.below, self.up, self.down = (row.copy() for row in value)
+
+
+def _share(here: np.ndarray, step: np.ndarray, there: np.ndarray) -> float:
+    """The largest share of a step, up to 1, after which nothing that is there is negative."""
+    falls = there & (step < 0.0)
+    return min(1.0, float(np.min(here[falls] / -step[falls]))) if np.any(falls) else 1.0
