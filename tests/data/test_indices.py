@@ -29,10 +29,14 @@ def csr(values, indices, indptr, shape):
     return M
 
 
-def test_ends_whose_difference_wraps_around_are_refused():
-    """2**31 - 1 and then -2**31 + 1: in 32 bits the difference is 2."""
-    ends = np.array([0, 2**31 - 1, -(2**31) + 1, 2], dtype=np.int32)
-    M = csr([1.0, 2.0], np.array([0, 1], dtype=np.int32), ends, (3, 2))
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("last", [[-2, 2], [-2]])
+def test_ends_whose_differences_wrap_around_are_refused(index, last):
+    """Up to the largest number, on to -2, and back to 2: no difference is negative as it wraps."""
+    ends = np.array([0, np.iinfo(index).max, *last], dtype=index)
+    assert np.all(np.diff(ends) >= 0)
+    M = csr([1.0, 2.0], np.array([0, 1], dtype=index), ends, (len(ends) - 1, 2))
+    M.has_sorted_indices = M.has_canonical_format = True
     with pytest.raises(DataError, match="indptr"):
         as_matrix(M)
 

@@ -62,11 +62,11 @@ def hurt_numbers(rng, M, name):
 
 
 def hurt_wrapping_ends(rng, M, name):
-    """Differences that wrap around to numbers that are not negative."""
+    """Up to the largest number, on to -2, and back: every difference wraps to one above zero."""
     ends = M.indptr.copy()
     if len(ends) > 2:
         k = rng.integers(1, len(ends) - 1)
-        ends[k : k + 2] = (2**31 - 1, -(2**31) + 1)[: len(ends[k : k + 2])]
+        ends[k : k + 2] = (np.iinfo(ends.dtype).max, -2)[: len(ends[k : k + 2])]
     M.indptr = ends
 
 

@@ -114,7 +114,8 @@ def _sparse(X: Any) -> CSR | CSC:
 
 def _compressed(data: Any, indices: Any, indptr: Any, shape: Any) -> Compressed:
     """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
-    data = np.require(data, requirements=["ALIGNED", "C"])
+    if not data.flags.c_contiguous or not data.flags.aligned:
+        data = np.require(data, requirements=["ALIGNED", "C"])
     indices, indptr = (part.view(f"u{part.itemsize}") for part in (indices, indptr))
     return _frozen(data), _frozen(indices), _frozen(indptr), (int(shape[0]), int(shape[1]))
 

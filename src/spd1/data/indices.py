@@ -18,6 +18,7 @@ from ..errors import DataError
 
 __all__ = ["Lines", "lines_of", "trusted"]
 
+ORDINARY = (np.dtype(np.int32), np.dtype(np.int64))
 PAIRS_AT_ONCE = 2**18  # entries that are compared at a time
 
 
@@ -110,10 +111,7 @@ def _ready(X: Any, lines: Lines) -> bool:
         and len(X.indices) == len(lines.indices)
         and X.indices.dtype == X.indptr.dtype
         and X.data.dtype.isnative
-        and all(
-            part.dtype in (np.int32, np.int64) and part.dtype.isnative and part.flags.aligned
-            for part in (X.indices, X.indptr)
-        )
+        and all(part.dtype in ORDINARY and part.flags.aligned for part in (X.indices, X.indptr))
     )
 
 
@@ -144,11 +142,13 @@ def _vector(values: Any) -> np.ndarray:
 
 def _indices(values: Any) -> np.ndarray:
     """Native whole numbers of 4 or 8 bytes that lie at addresses a processor likes."""
-    values = _vector(values)
-    if values.dtype.kind not in "iu":
-        raise DataError(f"A has indices of type {values.dtype}: whole numbers only")
-    wide = values.dtype if values.dtype.itemsize >= 4 else np.dtype(np.int32)
-    return np.require(values, wide.newbyteorder("="), ["ALIGNED", "C"])
+    found = _vector(values)
+    if found.dtype in ORDINARY and found.flags.c_contiguous and found.flags.aligned:
+        return found
+    if found.dtype.kind not in "iu":
+        raise DataError(f"A has indices of type {found.dtype}: whole numbers only")
+    wide = found.dtype if found.dtype.itemsize >= 4 else np.dtype(np.int32)
+    return np.require(found, wide.newbyteorder("="), ["ALIGNED", "C"])
 
 
 def _signed(values: np.ndarray) -> np.ndarray:
