@@ -19,7 +19,7 @@ from ..problem import Problem, check_point
 from .feasible import replace_infeasible
 from .points import TINY, Pair, dual_from_margins, feasible_dual, paired, primal_point, zero_dual
 from .segments import better
-from .tuning import HELD, FLOOR_SHARE
+from .tuning import FLOOR_SHARE, HELD
 
 __all__ = [
     "Certificate",

@@ -81,7 +81,8 @@ class Direct(Method):
             least = np.linalg.lstsq(self.rows, b, rcond=None)[0]
             left = [float(np.sum((self.rows @ x - b) ** 2)) for x in (least, scaled / unit)]
         # Badly scaled columns may be lost in the first.
-        return np.asarray(least if left[0] <= left[1] + 1e-20 * float(b @ b) else scaled / unit)
+        alike = left[0] <= (1.0 + 1e-10) * left[1] + 1e-20 * float(b @ b)
+        return np.asarray(least if alike else scaled / unit)
 
     def look(self) -> Pair:
         """The pair of x and its residuals."""

@@ -35,10 +35,12 @@ from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
 from .normal import Normal
 from .tuning import (
+    BLOCKED,
     FLOP_SECONDS,
     LARGEST_SYSTEM,
-    NOT_AHEAD,
     MOST_HALVINGS,
+    NOT_AHEAD,
+    RECENTRED,
     STEP_SECONDS,
     STEP_SHARE,
     UNPROMISING,
@@ -86,7 +88,7 @@ class Interior(Method):
     most_passes = 1e6
     most_looks = 200
     takes_cuts = True
-    remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted")
+    remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted", "last")
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -143,6 +145,7 @@ class Interior(Method):
         self.eps, self.gamma = net if net is not None else (0.0, 0.0)
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         self.pair: Pair | None = None
+        self.last = 1.0  # share of the last step that was taken
 
     # Where it stands
 
@@ -154,6 +157,7 @@ class Interior(Method):
         del y, v
         p = self.problem
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
+        self.last = 1.0
         spread = float(np.sqrt(np.mean((self.b - np.mean(self.b)) ** 2)))
         size = (
             1.0
@@ -204,10 +208,10 @@ class Interior(Method):
 
     @state.setter
     def state(self, value: InteriorState) -> None:
-        kept = self.least, self.weakest, self.waited, self.exhausted
+        kept = self.least, self.weakest, self.waited, self.exhausted, self.last
         self.begin(np.zeros(0), np.zeros(0))
         self.rows.state, self.tubes.state, self.columns.state, self.signs.state = value
-        self.least, self.weakest, self.waited, self.exhausted = kept
+        self.least, self.weakest, self.waited, self.exhausted, self.last = kept
         self.pair = self.look()
 
     # Steps
@@ -261,6 +265,8 @@ class Interior(Method):
             if self.curved:  # where models are rough, products must not run ahead of them
                 assert self.pair is not None
                 goal, past = max(goal, min(mu, NOT_AHEAD * self.pair.gap)), None
+            if self.last < BLOCKED:  # products that differ much block each other: make them alike
+                goal, past = max(goal, RECENTRED * mu), None
             ahead = self.direction(normal, curves, goal, past)
         if not all(np.all(np.isfinite(move.w)) for move in ahead):
             self.exhausted = True
@@ -272,6 +278,7 @@ class Interior(Method):
             kinks.take(move, *((primal, dual) if k in PRIMAL else (dual, primal)))
         if self.curved:
             self.rows.w = self.row_curves(self.A @ self.columns.w)[0]
+        self.last = min(primal, dual)
         self.exhausted = self.exhausted or max(primal, dual) < 1e-9
 
     def row_curves(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
