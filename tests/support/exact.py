@@ -37,7 +37,7 @@ CONTEXT = decimal.Context(
     Emin=-999_999_999,
     traps=[decimal.InvalidOperation, decimal.DivisionByZero],
 )
-SLACK = 32
+SLACK = 8
 EPS = Decimal(2) ** -52
 SUBTLE = Decimal("1e-10")
 LEAST = Decimal("1e-320")
