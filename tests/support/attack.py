@@ -47,7 +47,7 @@ def _attack(case: Hostile, seed: int, passes: float) -> tuple[list[Flag], int]:
     starts = [exact(problem.reg.minimiser(problem.d))]
     x, y = problem.reg.minimiser(problem.d), np.zeros(problem.n)
     try:
-        found = solve(problem, tol=tol, max_passes=passes)
+        found = solve(problem, tol=tol, max_passes=passes, max_seconds=2.0)
     except (ValueError, ArithmeticError, RuntimeWarning):
         pass  # a run may fail; what is promised is that none claims too much
     else:
