@@ -53,7 +53,7 @@ def test_an_outlier_does_not_hide_the_other_rows():
     assert claim.gap >= 0.94 or claim.reach < 1e14
 
 
-@pytest.mark.parametrize("power", range(2, 18))
+@pytest.mark.parametrize("power", [2, 5, 8, 11, 13, 14, 15, 16, 17])
 @pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "squared_epsilon_insensitive"])
 def test_columns_that_are_nearly_alike(loss, power, rng):
     """Twice the same column but for a trace of z, and z is what the targets are made of."""
@@ -104,21 +104,22 @@ def test_the_gap_is_that_of_the_residuals_however_far_the_targets_are(loss, mean
         assert claim.gap == pytest.approx(gap, rel=1e-9, abs=1e-14 * mean * residual + 1e-13)
 
 
-def test_a_tiny_l1_beside_a_column_without_penalty(rng):
-    """Rounding of v is not small beside such an l1."""
-    A = np.column_stack([np.ones(25), rng.standard_normal((25, 3))])
-    b = A @ [1.0, 1.0, 0.0, 2.0] + rng.standard_normal(25)
-    for power in (8, 12, 14, 15, 16, 17):
-        problem = Problem(A, b, "squared", ElasticNet(l1=[0.0, *[10.0**-power] * 3]))
-        found = solve(problem, max_passes=200)
-        for x in (found.x, found.x * 1.001, np.zeros(4)):
-            check(A, problem, x, found.y)
+@pytest.mark.parametrize("power", [13, 14, 15, 16, 17])
+def test_a_tiny_l1_beside_a_column_without_penalty(power, rng):
+    """Rounding of v is not small beside such an l1, and points far away may be better."""
+    for near in (12, 14, 15, 16):
+        a, z = rng.standard_normal((2, 25))
+        A = np.column_stack([np.ones(25), a, a + 10.0**-near * z])
+        problem = Problem(A, 1.0 + a + z, "squared", ElasticNet(l1=[0.0, *[10.0**-power] * 2]))
+        x = np.append(np.linalg.lstsq(A[:, :2], problem.b, rcond=None)[0], 0.0)
+        for point in (x, x * 1.001, np.zeros(3)):
+            check(A, problem, point)
 
 
 @pytest.mark.parametrize("end", [1e-4, 1.0, 1e4])
 def test_bounds_on_one_side_count_with_the_move_that_balances_other_columns(end, rng):
     """That move changes v of columns at their bound, too, and so v times the bound."""
-    for _ in range(20):
+    for _ in range(6):
         A = rng.standard_normal((7, 10)) * 10.0 ** rng.uniform(-3, 3, (7, 1))
         b = -np.full(7, 100.0 * end) * rng.random()
         problem = Problem(A, b, "squared", ElasticNet(upper=end))
@@ -138,7 +139,7 @@ def test_a_million_rows_in_order_of_their_labels():
 
     rng = np.random.default_rng(0)
     n = 1_000_000
-    problem = Problem(np.abs(rng.standard_normal((n, 1))), np.ones(n), "squared")
+    problem = Problem(np.abs(rng.standard_normal((n, 2))), np.ones(n), "squared")
     w = problem.c * np.repeat([0.3, -0.3], n // 2)
     free = free_columns_of(problem)
     v, rounding = free.residual(w)

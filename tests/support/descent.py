@@ -68,7 +68,7 @@ def _of_twin(truth: Exact, passes: float) -> list[Any]:
         try:
             nets[:, 1] = np.where(nets[:, 1] < 1e-300, 0.0, nets[:, 1])
             twin = Problem(M, b, truth.loss, ElasticNet(*nets.T), c)
-            points.append(solve(twin, tol=1e-12, max_passes=passes).x)
+            points.append(solve(twin, tol=1e-12, max_passes=passes, max_seconds=2.0).x)
         except Exception:  # hostile to the solver too; other points remain
             pass
         w = _by_linear_program(truth.loss, M, b, c, nets)

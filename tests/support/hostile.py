@@ -154,13 +154,14 @@ def _bare_net(rng: np.random.Generator, A: np.ndarray, story: list[str]) -> Elas
     sizes = np.abs(A).max(axis=0)
     sizes = np.where(sizes > 0, sizes, 1.0)
     kinds = rng.choice(["free", "l1", "l2", "faint", "up", "down", "both"], d,
-                       p=[0.5, 0.15, 0.1, 0.05, 0.08, 0.08, 0.04])  # fmt: skip
+                       p=[0.4, 0.14, 0.08, 0.04, 0.15, 0.15, 0.04])  # fmt: skip
     share = 10.0 ** -rng.uniform(0, float(rng.choice([3.0, 18.0])), d)
     l1 = np.where(kinds == "l1", sizes * share, 0.0)
     l2 = np.where(kinds == "l2", sizes**2 * share, 0.0)
     l2 = np.where(kinds == "faint", 10.0 ** -rng.uniform(20, 300), l2)
-    lower = np.where(kinds == "up", 0.0, np.where(kinds == "both", -1.0 / sizes, -np.inf))
-    upper = np.where(kinds == "down", 0.0, np.where(kinds == "both", 1.0 / sizes, np.inf))
+    wide = rng.choice([0.0, 1.0, -1.0], d) * 10.0 ** rng.uniform(-3, 5, d) / sizes
+    lower = np.where(kinds == "up", wide, np.where(kinds == "both", -1.0 / sizes, -np.inf))
+    upper = np.where(kinds == "down", wide, np.where(kinds == "both", 1.0 / sizes, np.inf))
     story.append("".join(kind[0] for kind in kinds.tolist()))
     return ElasticNet(l1, l2, lower, upper)
 
