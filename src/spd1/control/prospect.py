@@ -19,7 +19,7 @@ class Prospect:
     Examples
     --------
     >>> prospect = Prospect(tol=1e-6)
-    >>> [prospect.bleak(seconds, 1.0, price=1.0) for seconds in (0.1, 2.0, 7.0)]
+    >>> [prospect.bleak(seconds, 1.0, price=1.0) for seconds in (0.1, 1.0, 7.0)]
     [False, False, True]
     """
 

@@ -12,7 +12,7 @@ MOST_TILT = 1000.0  # the balance of primal and dual steps moves no further: it 
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 
 # Prospect
-DEARER = 3.0  # times the price of the fall-back: what has been spent, and would still have to be
+DEARER = 2.0  # times the price of the fall-back: what has been spent, and would still have to be
 MOST_IDLE = 300  # looks without any gain: a method that auto has chosen comes to its end
 
 # AutoSteps

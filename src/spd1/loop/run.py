@@ -97,8 +97,9 @@ class Run:
         """Run from a point until there is a reason to stop."""
         self.ledger.allow(self.method.most_passes)
         self.method.adopt(self.rule.first())
-        self.method.begin(x, y, v)
-        self.rule.start(self.evaluate([(x, y)]))
+        with np.errstate(all="ignore"):
+            self.method.begin(x, y, v)
+            self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         status, stepped = "", False
@@ -171,6 +172,7 @@ class Run:
         self.keep(pair.point, pair.dual)
         self._certificate = certificate_of(self.problem, pair)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, and certified as such
     def advance(self) -> str:
         """One epoch, one evaluation, new steps; 'diverged' if fixed steps blew up."""
         start = clock()

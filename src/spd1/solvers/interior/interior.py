@@ -23,7 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.points import Pair, dual_from_margins, feasible_dual, pair_of, paired, zero_dual
+from ...certificate.gap import floor_of
+from ...certificate.points import (
+    Pair,
+    dual_from_margins,
+    feasible_dual,
+    pair_of,
+    paired,
+    primal_of,
+    zero_dual,
+)
 from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
@@ -36,9 +45,12 @@ from .kinks import Kinks, Move
 from .normal import Normal
 from .tuning import (
     BLOCKED,
+    DEAR_PROOF,
+    FIRST_PRODUCT,
     FLOP_SECONDS,
     LARGEST_SYSTEM,
     MOST_HALVINGS,
+    NEAR_PROOF,
     NOT_AHEAD,
     RECENTRED,
     STEP_SECONDS,
@@ -186,12 +198,13 @@ class Interior(Method):
         self.pair = self.look()
 
     def first_product(self, u: np.ndarray) -> float:
-        """As large as the objective: steps from products much smaller would be blocked at once."""
+        """Well above the objective: steps from small products would be blocked at once."""
         p = self.problem
         margins = np.zeros(p.n)
         margins[self.kept_rows] = u + self.offset
         value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
-        return max(abs(value), abs(p.start_value), 1e-300) if math.isfinite(value) else 1.0
+        size = max(abs(value), abs(p.start_value), 1e-300) if math.isfinite(value) else 1.0
+        return FIRST_PRODUCT * size
 
     def _row_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds that push; y = phi'(u) stays inside by itself."""
@@ -233,8 +246,12 @@ class Interior(Method):
     @property
     def force(self) -> float:
         """What is left of the columns' condition, in all."""
+        return float(np.abs(self.pull()).sum())
+
+    def pull(self) -> np.ndarray:
+        """What is left of the condition of each column."""
         pull = self.A.T @ (self.c * self.rows.w) + self.l2 * self.columns.w + self.signs.w
-        return float(np.abs(pull + self.columns.up - self.columns.down).sum())
+        return np.asarray(pull + self.columns.up - self.columns.down)
 
     def step(self) -> None:
         """Aim at mu = 0, see how far that goes, aim at what is realistic, and go there."""
@@ -367,6 +384,9 @@ class Interior(Method):
         x[self.kept] = self.columns.w / self.unit
         x = np.clip(x, p.reg.lower, p.reg.upper)
         u = p.margins(x)
+        if self.far_from_proof():
+            assert self.pair is not None
+            return paired(p, primal_of(p, x, u), self.pair.dual)
         guess = dual_from_margins(p, u)
         y = guess.copy()
         y[self.kept_rows] = np.clip(self.rows.w, *self.ends)
@@ -376,6 +396,15 @@ class Interior(Method):
             dual = pair.dual if self.curved else feasible_dual(p, guess)
             pair = paired(p, pair.point, better(p, zero, better(p, pair.dual, dual)))
         return pair
+
+    def far_from_proof(self) -> bool:
+        """Whether products alone say that the gap is far too large, where proofs are dear."""
+        p = self.problem
+        if self.pair is None or p.n * len(p.free_columns) ** 2 < DEAR_PROOF:
+            return False
+        unbalanced = float(np.abs(self.pull()) @ np.abs(self.columns.w))
+        size = max(abs(self.pair.point.value), floor_of(p))
+        return self.mean_product() + unbalanced > NEAR_PROOF * self.tol * size
 
     def evaluated(self) -> Pair:
         """The pair of the last step."""

@@ -16,3 +16,6 @@ FLOP_SECONDS = 5e-11  # of a multiplication and addition in its products and fac
 STEP_SECONDS = 2e-4  # of a step, however small
 BLOCKED = 0.1  # a step shorter than this share says that products differ too much, ...
 RECENTRED = 0.8  # ... and the next one aims at this share of their mean
+DEAR_PROOF = 1e7  # rows times the square of columns without penalty: proofs cost as much as steps
+NEAR_PROOF = 1e3  # times tol: products that leave more need no proof
+FIRST_PRODUCT = 100.0  # times the objective: 1 stood still on rows of very different length

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engines.ledger import Ledger
-from .linalg.gram import GramOfLines, minimise_on_gram
+from .linalg.gram import GramOfLines, minimise_on_gram, sweeps_until
 from .linalg.subspace import face_costs, newton_on_face, pinned
 from .linalg.working_set import Lines, forces
 from .pace import Pace
@@ -63,12 +63,12 @@ class Progress(NamedTuple):
     @classmethod
     def after(cls, gain: float, before: float) -> Progress:
         """Sweeps gain in a geometric progression, roughly: its sum is what is left to gain."""
-        rate = min(gain / before, 0.999) if before > 0.0 else 0.0
+        rate = min(gain / before, 0.999) if 0.0 < before < math.inf else 0.0
         return cls(gain, rate, gain * rate / (1.0 - rate))
 
     def sweeps_to(self, goal: float) -> float:
         """Sweeps until no more than the goal is left."""
-        return 1 + math.log(goal / self.left) / math.log(self.rate)
+        return sweeps_until(goal, self.left, self.rate)
 
 
 class Models:

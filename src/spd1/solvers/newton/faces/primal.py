@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ....certificate.points import DualPoint, Pair, dual_from_margins
@@ -62,8 +64,13 @@ class PrimalFace(Face):
         return y
 
     def drift(self, dual: DualPoint, updates: float, largest: float) -> float:
-        """Every update rounds the margins by eps |m|; the loss moves by its slope times that."""
+        """Every update rounds the margins by eps |m|; the loss moves by its slope times that.
+
+        v moves, too, and g*(v) by as much as its argmax is large: near x, or at a far bound.
+        """
         del dual
+        if self.bounded:
+            return math.inf
         lost = ROUNDINGS * EPS * (updates + self.problem.n) * max(size_of(self.m), largest)
         return 2.0 * size_of(self.slope) * lost + float(self.bend.max()) * lost * lost
 

@@ -30,6 +30,7 @@ class ProximalFace(DualFace):
         usual = scale * np.maximum(squares / mean, 1e-12)  # in the units of each column
         some_l2 = np.any(np.asarray(problem.reg.l2) > 0.0)
         start, self.fade, end = FADING_WITH_L2 if some_l2 else FADING
+        usual = np.clip(usual, 1e-290, 1e290)
         self.rho, self.faintest = start * usual, end * usual
         self.move_centre(problem.reg.minimiser(problem.d))
 

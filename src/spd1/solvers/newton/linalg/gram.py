@@ -54,7 +54,7 @@ from .gram_kernels import (
 from .subspace import NO_ROWS, box_around, pinned, walked
 from .working_set import Lines
 
-__all__ = ["GramOfLines", "Sample", "minimise_on_gram"]
+__all__ = ["GramOfLines", "Sample", "minimise_on_gram", "sweeps_until"]
 
 
 def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray) -> float:
@@ -77,6 +77,15 @@ def newton_on_gram(G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarra
     return gain
 
 
+def sweeps_until(goal: float, left: float, rate: float) -> float:
+    """Sweeps, each leaving a share of what the last one left, until no more than the goal is."""
+    if not left > goal:
+        return 1.0
+    if not (goal > 0.0 and rate > 0.0):
+        return math.inf
+    return 1.0 + math.log(goal / left) / math.log(rate)
+
+
 def minimise_on_gram(
     G: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray, goal: float, spent: float = 0.0
 ) -> float:
@@ -91,16 +100,16 @@ def minimise_on_gram(
     last = math.inf
     for _ in range(GRAM_DECISIONS):
         gain, before = descend_on_gram(G, table, z, g, sweeps, ENOUGH * goal)
-        rate = min(gain / before, 0.9999) if before > 0.0 else 0.0
+        rate = min(gain / before, 0.9999) if 0.0 < before < math.inf else 0.0
         left = gain * rate / (1.0 - rate)
-        if goal <= 0.0 or left <= goal:
+        if goal <= 0.0 or not left > goal:
             return spent
         free = int(np.count_nonzero(~pinned(z, table)))
-        more = 1 + math.log(goal / left) / math.log(rate)
+        more = sweeps_until(goal, left, rate)
         newton = FACTOR * free**3 + CALL
         sweep = ENTRY * size * free + 1e-7
         if spent + more * sweep < newton or last <= 0.0:
-            sweeps = min(int(more) + 2, MOST_GRAM_SWEEPS)
+            sweeps = int(min(more + 2.0, MOST_GRAM_SWEEPS))
             spent += sweeps * sweep
             last = math.inf
             continue
