@@ -62,7 +62,8 @@ def test_columns_that_are_nearly_alike(loss, power, rng):
     problem = Problem(A, a + z, loss)
     for x in ([1.0, 0.0], [0.5, 0.5], [0.0, 0.0], solve(problem, max_passes=200).x):
         claim, truth = check(A, problem, np.asarray(x))
-        assert math.isfinite(claim.reach) or claim.gap >= 0.99 * truth - 1e-12
+        rounding = 1e-14 * float(np.max(np.abs(A) @ np.abs(x)))  # of its margins, and so of P(x)
+        assert math.isfinite(claim.reach) or claim.gap >= 0.99 * truth - 1e-12 - rounding
 
 
 @pytest.mark.parametrize("power", [13, 14, 15, 16])

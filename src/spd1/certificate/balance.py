@@ -29,9 +29,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, qr, solve
 from ..problem import ROUNDED
 from ..terms import loss_domain
 from .tuning import (
+    BEYOND_PROOF,
     DEPENDENT,
     FACTORED,
-    HOPELESS,
     INDEPENDENT,
     MEND_LIMIT,
     MEND_ROUNDS,
@@ -267,7 +267,7 @@ def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | N
         return None
     v, rounding = free.residual(w)
     off = np.abs(free.excess(v)) + rounding
-    if np.any(off > HOPELESS * rounding.max()):
+    if np.any(off > BEYOND_PROOF * rounding.max()):
         return None
     active = (free.up & free.down) | (free.up & (v > -rounding)) | (free.down & (v < rounding))
     for _ in range(3):

@@ -102,7 +102,7 @@ def certificate_of(problem: Problem, pair: Pair) -> Certificate:
     primal, dual = pair.point.value, pair.dual.value - pair.open
     gap = pair.gap if math.isfinite(pair.gap) else math.inf
     if pair.dual.near is not None:  # its value is that of the worst y, the gap that of the pair
-        dual = max(dual, primal - gap)
+        dual = max(dual, primal - gap - HELD * (abs(primal) + gap))
     elif math.isfinite(primal - dual):
         gap = max(gap, primal - dual - HELD * (abs(primal) + abs(dual)))
     floor = floor_of(problem)

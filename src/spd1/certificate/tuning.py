@@ -19,4 +19,4 @@ SECTIONS = 10  # the same to within one per cent
 SNAPPED = 1e-9  # rows this near to an end of their domain are put there if nothing else helps
 NEARLY = 1e6  # times rounding: where mending by normal equations ends, orthogonal factors go on
 INDEPENDENT = 1e-3  # pivots of a Cholesky factor that is as good as an orthogonal one
-HOPELESS = 1e8  # times rounding: columns so far from balance prove nothing
+BEYOND_PROOF = 1e8  # times rounding: columns so far from balance prove nothing

@@ -27,9 +27,11 @@ class Prospect:
         self.tol = tol
         self.seen: list[tuple[float, float]] = []  # seconds, logarithm of the best gap so far
         self.idle = 0  # looks without any gain
+        self.seconds = 0.0
 
     def bleak(self, seconds: float, rel_gap: float, price: float) -> bool:
         """Whether the pace of the second half of the run so far would take dearly long."""
+        self.seconds = seconds
         last = self.seen[-1][1] if self.seen else math.inf
         best = min(last, math.log(max(rel_gap, 1e-300)) if rel_gap < math.inf else math.inf)
         self.idle = 0 if best < last - 1e-4 or not self.seen else self.idle + 1

@@ -50,7 +50,7 @@ VECTORISED = {"phi", "derivative", "curvature", "conjugate", "bracket"}
 
 # Methods whose differences are taken in the order in which they are written: (u - b) - y is a small
 # number between large ones, u - (b + y) is noise.
-EXACT = {"bracket", "g_bracket"}
+IN_ORDER = {"bracket", "g_bracket"}
 
 _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter list
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
@@ -297,7 +297,7 @@ def _install_overloads() -> None:
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
         options = {"forceinline": True} if name in VECTORISED else {}
-        if name in EXACT:
+        if name in IN_ORDER:
             options["fastmath"] = False
         overload_method(
             types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]

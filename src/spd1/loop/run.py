@@ -37,7 +37,7 @@ from ..problem import Problem
 from ..result import Progress, Result, Trace
 from ..solvers.base import Method
 from .progress import ProgressLine
-from .tuning import HARMLESS
+from .tuning import FREE_SECONDS, HARMLESS, LOOK_SECONDS
 
 __all__ = ["Run"]
 
@@ -82,7 +82,7 @@ class Run:
         self.best: tuple[PrimalPoint, DualPoint] | None = None
         self._certificate: Certificate | None = None
         self.watched = may_switch  # whether it is auto that chose
-        self.prospect, self.since = Prospect(tol), clock()
+        self.prospect, self.since = Prospect(tol), 0.0  # seconds, as the ledger counts them
         self.price = self.price_of_next(type(method)) if may_switch else math.inf
         self.retired: Method | None = None  # the method that gave way
 
@@ -198,7 +198,9 @@ class Run:
 
     def without_prospect(self) -> bool:
         """Whether the method would need longer than its fall-back in all."""
-        seconds = clock() - self.since
+        free, p = len(self.problem.free_columns), self.problem
+        looks = LOOK_SECONDS + FREE_SECONDS * p.n * free**2  # what proofs take is not counted
+        seconds = self.ledger.seconds_of(p.grid.dense) + looks * len(self.trace.rows) - self.since
         return self.prospect.bleak(seconds, self.certificate().rel_gap, self.price)
 
     def next_kind(self) -> type[Method] | None:
@@ -238,7 +240,7 @@ class Run:
         if not before.exhausted:
             self.retired = before
         self.may_switch = kind.fallback is not None
-        self.prospect, self.since = Prospect(self.tol), clock()
+        self.prospect, self.since = Prospect(self.tol), self.since + self.prospect.seconds
         self.price = self.price_of_next(kind)
         self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None

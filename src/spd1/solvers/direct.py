@@ -76,7 +76,8 @@ class Direct(Method):
             size = np.sqrt(np.einsum("ij,ij->j", self.rows, self.rows))
             unit = np.where(size > 0.0, size, 1.0)
             scaled, _, rank, _ = np.linalg.lstsq(self.rows / unit, b, rcond=None)
-            if rank == len(unit):
+            scaled[size == 0.0] = 0.0
+            if rank == np.count_nonzero(size):
                 return np.asarray(scaled / unit)
             least = np.linalg.lstsq(self.rows, b, rcond=None)[0]
             left = [float(np.sum((self.rows @ x - b) ** 2)) for x in (least, scaled / unit)]

@@ -146,6 +146,7 @@ class Newton(Method):
     def step_on_set(self, face: Any) -> Iterator[None]:
         """Choose a working set and minimise over it; then look at every coordinate."""
         chosen = self.choice.next()
+        self.ledger.products += float(len(chosen)) ** 3 / 3.0 + 100.0 * float(len(chosen)) ** 2
         work = WorkingSet(chosen, self.choice.lines(chosen), face.numbers(chosen))
         self.pace.begin_epoch()
         last = math.inf
@@ -183,6 +184,7 @@ class Newton(Method):
         size = max(abs(self.pair.point.value), 1e-300)
         error = max(self.pace.smallest, 0.0) / size
         for _ in range(SMOOTH_STEPS):
+            self.ledger.products += float(min(self.problem.n, self.problem.d)) ** 3 / 3.0
             gradient = face.gradient + face.table[:, 2] * face.z
             step = direction.solve(face.bend, gradient, min(0.2, math.sqrt(error)))
             promised = -0.5 * float(gradient @ step) / size
