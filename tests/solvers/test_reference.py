@@ -20,6 +20,7 @@ from support.setups import (
     ROW_CASES,
     SIGMA,
     SMOOTH,
+    SOME_CASES,
     STEPS,
     D,
     N,
@@ -32,7 +33,7 @@ from support.setups import (
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@pytest.mark.parametrize("case", SOME_CASES)
 def test_spd1_is_algorithm_1(case):
     setup = Setup(*case)
     worker = run(setup.worker("spd1"))
@@ -50,7 +51,7 @@ def test_spd1_is_algorithm_1(case):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@pytest.mark.parametrize("case", SOME_CASES)
 def test_spd1_vr_is_algorithm_2(case):
     setup = Setup(*case)
     worker = run(setup.worker("spd1-vr"))

@@ -19,7 +19,7 @@ from ..problem import Problem, check_point
 from .feasible import replace_infeasible
 from .points import TINY, Pair, dual_from_margins, feasible_dual, paired, primal_point, zero_dual
 from .segments import better
-from .tuning import FLOOR_SHARE, HELD
+from .tuning import FLOOR_SHARE, HELD, UNIT
 
 __all__ = [
     "Certificate",
@@ -102,7 +102,7 @@ def certificate_of(problem: Problem, pair: Pair) -> Certificate:
     primal, dual = pair.point.value, pair.dual.value - pair.open
     gap = pair.gap if math.isfinite(pair.gap) else math.inf
     if pair.dual.near is not None:  # its value is that of the worst y, the gap that of the pair
-        dual = max(dual, primal - gap - HELD * (abs(primal) + gap))
+        dual = max(dual, primal - gap - 16.0 * UNIT * (abs(primal) + gap))
     elif math.isfinite(primal - dual):
         gap = max(gap, primal - dual - HELD * (abs(primal) + abs(dual)))
     floor = floor_of(problem)

@@ -45,7 +45,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("loss", "reg", "layout", "tile"), RUNS)
 def test_spd1_vr_reaches_the_oracles_optimum(loss, reg, layout, tile, weighted):
     case, best = oracle.make_case(loss, reg, weighted), oracle.optimum(loss, reg, weighted).best
