@@ -17,8 +17,9 @@ g_j*, the largest |phi'| and |s_j| of all u and v that are within C eps (|A||x|)
 count, and the maximum in the last line is over columns with l1 > 0 and no other penalty (y is
 scaled until those are feasible, and S_j / l1_j says how far rounding misleads; where that shows
 beyond 1e-10, certificates account for it). C is ``SLACK``: of the powers of two, 4 holds for
-500 problems with up to 40 rows, and 8, which is stated, for all that were tried. u, v and the sums over rows are added up from
-the first to the last, so with n rows C grows like sqrt(n), and like n where terms are alike.
+500 problems with up to 40 rows, and 8, which is stated, for all that were tried. u, v and the sums
+over rows are added up from the first to the last, so with n rows C grows like sqrt(n), and like n
+where terms are alike.
 """
 
 from __future__ import annotations
