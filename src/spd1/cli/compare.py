@@ -21,7 +21,7 @@ from .show import GapBar, describe_data, print_json, say
 Methods = Annotated[
     str,
     typer.Option(
-        help=f"Names with commas between: auto, {', '.join(METHODS)}, newton, few-rows; "
+        help=f"Names with commas between: auto, {', '.join(METHODS)}, newton, few-rows, interior; "
         "spd1:tile and spd1-vr:tile take a few whole rows a step"
     ),
 ]

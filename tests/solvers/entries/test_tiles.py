@@ -21,16 +21,13 @@ from support.setups import (
     assert_moved,
     draw,
     run,
+    thinned,
     worker_of,
 )
 
 DENSE = [case for case in CASES if case[0].startswith("dense")]
 SPARSE = [case for case in CASES if case[0].startswith("cs") and case[2] == "uniform"]
 TILES = [(1, 1), (3, 4), (2, 6), (8, 2), (5, 5)]  # of 8 x 6 entries: even and uneven, tall and wide
-
-
-def names(cases):
-    return ["-".join(map(str, case)) for case in cases]
 
 
 def cut(size, block):
@@ -96,7 +93,7 @@ def test_steps_are_unbiased(name, tile, rng):
 
 
 @pytest.mark.parametrize("name", ["spd1", "spd1-vr"])
-@pytest.mark.parametrize("case", DENSE, ids=names(DENSE))
+@pytest.mark.parametrize("case", thinned(DENSE))
 def test_tiles_of_one_entry_are_the_published_method(name, case):
     """Not only in law: a block of one is drawn by the same numbers."""
     setup = Setup(*case)
@@ -112,7 +109,7 @@ def test_tiles_of_one_entry_are_the_published_method(name, case):
 
 
 @pytest.mark.parametrize("tile", TILES)
-@pytest.mark.parametrize("case", DENSE, ids=names(DENSE))
+@pytest.mark.parametrize("case", thinned(DENSE))
 def test_spd1_on_tiles_as_transcribed(case, tile):
     setup, (I, J) = Setup(*case), (cut(N, tile[0]), cut(D, tile[1]))
     worker = run(worker_of(setup, "spd1", tile), 2)
@@ -128,7 +125,7 @@ def test_spd1_on_tiles_as_transcribed(case, tile):
 
 
 @pytest.mark.parametrize("tile", [(1, 1), (3, 4), (8, 2), (5, 5)])
-@pytest.mark.parametrize("case", DENSE, ids=names(DENSE))
+@pytest.mark.parametrize("case", thinned(DENSE))
 def test_spd1_vr_on_tiles_as_transcribed(case, tile):
     setup, (I, J) = Setup(*case), (cut(N, tile[0]), cut(D, tile[1]))
     worker, (x, y), B, C = worker_of(setup, "spd1-vr", tile), (setup.x, setup.y), len(I), len(J)
@@ -146,7 +143,7 @@ def test_spd1_vr_on_tiles_as_transcribed(case, tile):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 8])
-@pytest.mark.parametrize("case", DENSE, ids=names(DENSE))
+@pytest.mark.parametrize("case", thinned(DENSE))
 def test_whole_row_tiles_as_transcribed(case, rows):
     setup, blocks = Setup(*case), cut(N, rows)
     worker, x, y = worker_of(setup, "spd1-vr", (rows, D)), setup.x, setup.y
@@ -162,7 +159,7 @@ def test_whole_row_tiles_as_transcribed(case, rows):
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8])
-@pytest.mark.parametrize("case", SPARSE, ids=names(SPARSE))
+@pytest.mark.parametrize("case", thinned(SPARSE))
 def test_sparse_tiles_as_transcribed(case, rows):
     setup, blocks = Setup(*case), cut(N, rows)
     stored = setup.task.A != 0
