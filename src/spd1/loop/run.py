@@ -85,6 +85,7 @@ class Run:
         self.prospect, self.since = Prospect(tol), 0.0  # seconds, as the ledger counts them
         self.price = self.price_of_next(type(method)) if may_switch else math.inf
         self.retired: Method | None = None  # the method that gave way
+        self.looks_before = 0  # of methods that came before
 
     def go(
         self,
@@ -127,7 +128,8 @@ class Run:
             return "interrupted"
         if self.method.exhausted or (self.watched and self.prospect.exhausted):
             return "" if self.resume() else "stalled"
-        many = self.ledger.own_limit and len(self.trace.rows) > self.method.most_looks
+        looks = len(self.trace.rows) - self.looks_before
+        many = self.ledger.own_limit and looks > self.method.most_looks
         if many or self.ledger.out_of_passes:
             return "max_passes"
         if self.ledger.out_of_time:
@@ -228,7 +230,7 @@ class Run:
         self.rule = make_rule(self.method, "auto")
         self.method.adopt(self.rule.first())
         self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
-        self.prospect = Prospect(self.tol)
+        self.prospect, self.looks_before = Prospect(self.tol), len(self.trace.rows)
         return True
 
     def switch(self) -> None:
@@ -241,6 +243,7 @@ class Run:
             self.retired = before
         self.may_switch = kind.fallback is not None
         self.prospect, self.since = Prospect(self.tol), self.since + self.prospect.seconds
+        self.looks_before = len(self.trace.rows)
         self.price = self.price_of_next(kind)
         self.confirm()  # the fall-back keeps other sums, and would not look at these again
         assert self.best is not None
