@@ -26,9 +26,10 @@ def loss_terms(u, y, b, c, loss):
     for i in range(len(u)):  # no branch, so that cheap losses are vectorised
         star = loss.conjugate(y[i], b[i])
         counts = c[i] > 0.0
-        primal += c[i] * loss.phi(u[i], b[i]) if counts else 0.0
+        value = loss.phi(u[i], b[i])
+        primal += c[i] * value if counts else 0.0
         conjugate += c[i] * star if counts else 0.0
-        bracket = loss.bracket(u[i], y[i], b[i])
+        bracket = loss.bracket(u[i], y[i], b[i], value, star)
         brackets += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
     return primal, conjugate, brackets
 
@@ -95,11 +96,16 @@ def loss_terms_near(u, y, reach, b, c, loss):
     for i in range(len(u)):
         if c[i] > 0.0:
             below, above = y[i] - reach[i], y[i] + reach[i]
-            star = max(loss.conjugate(below, b[i]), loss.conjugate(above, b[i]))
+            first, last = loss.conjugate(below, b[i]), loss.conjugate(above, b[i])
+            star = max(first, last)
             conjugate += c[i] * star
             bracket = math.inf
             if star < math.inf:
-                bracket = max(loss.bracket(u[i], below, b[i]), loss.bracket(u[i], above, b[i]))
+                value = loss.phi(u[i], b[i])
+                bracket = max(
+                    loss.bracket(u[i], below, b[i], value, first),
+                    loss.bracket(u[i], above, b[i], value, last),
+                )
             brackets += c[i] * bracket
     return conjugate, brackets
 

@@ -337,7 +337,7 @@ def test_brackets_lose_nothing_to_cancellation(loss, rng):
         for u, y, b in bracket_cases(loss, rng, 600):
             U, Y, B = exact.exact(u), exact.exact(y), exact.exact(b)
             truth = exact.phi(loss, U, B) + exact.conjugate(loss, Y, B) - U * Y
-            found = loss.bracket(u, y, b)
+            found = loss.bracket(u, y, b, loss.phi(u, b), loss.conjugate(y, b))
             own = 1.0 - b * u if loss.label_kind == "sign" else u - b
             size = (abs(y) + abs(loss.derivative(u, b))) * abs(own) + few * own * own
             if isinstance(loss, Logistic):

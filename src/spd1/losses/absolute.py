@@ -33,7 +33,7 @@ class Absolute(NamedTuple):
     def conjugate(self, y, b):
         return b * y if abs(y) <= 1.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         r = u - b
         return max(abs(r) - r * y, 0.0)
 

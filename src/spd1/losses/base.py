@@ -37,13 +37,14 @@ class Loss:
         """sup_u { u y - phi(u) }, infinite outside its domain."""
         raise NotImplementedError
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         """Fenchel-Young term phi(u) + phi*(y) - u y >= 0; y is inside the domain of phi*.
 
-        Default: as it stands, which cancels where the three are large and it is small. Losses that
-        are made of u - b or 1 - b u write it in those, and lose nothing.
+        ``value`` and ``star`` are phi(u) and phi*(y). Default: as it stands, which cancels where
+        the three are large and it is small. Losses that are made of u - b or 1 - b u write it in
+        those, and lose nothing.
         """
-        return max(self.phi(u, b) + self.conjugate(y, b) - u * y, 0.0)
+        return max(value + star - u * y, 0.0)
 
     def domain(self, b):
         """Ends of the interval where phi* is finite; only used to mend a dual point well."""

@@ -35,7 +35,7 @@ class EpsilonInsensitive(NamedTuple):
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) if abs(y) <= 1.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         # Each bound of r = u - b that y pushes against: eps for rows inside, 1 for those outside.
         r = u - b
         along = r if y > 0.0 else -r

@@ -33,7 +33,7 @@ class Hinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y if -1.0 <= b * y <= 0.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         short, s = 1.0 - b * u, -b * y
         return max(short * (1.0 - s), -short * s, 0.0)
 

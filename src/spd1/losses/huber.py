@@ -38,7 +38,7 @@ class Huber(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y if abs(y) <= self.delta else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         r = u - b
         if abs(r) <= self.delta:
             return 0.5 * (r - y) * (r - y)

@@ -36,7 +36,7 @@ class Poisson(NamedTuple):
             return m * math.log(m) - m
         return 0.0 if m == 0.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         m = y + b  # phi + phi* - u y = m (log m - u) + (exp(u) - m): b is out of it
         if not u < 709.0:
             return math.inf

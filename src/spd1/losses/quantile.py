@@ -35,7 +35,7 @@ class Quantile(NamedTuple):
     def conjugate(self, y, b):
         return b * y if -self.q <= y <= 1.0 - self.q else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         r = u - b
         return max(r * ((1.0 - self.q) - y), -r * (self.q + y), 0.0)
 

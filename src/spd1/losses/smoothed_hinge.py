@@ -40,7 +40,7 @@ class SmoothedHinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * self.s * y * y if -1.0 <= b * y <= 0.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         short, s = 1.0 - b * u, -b * y
         if short <= 0.0:
             return 0.5 * self.s * s * s - s * short

@@ -32,7 +32,7 @@ class Squared(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.5 * y * y
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         off = (u - b) - y
         return 0.5 * off * off
 

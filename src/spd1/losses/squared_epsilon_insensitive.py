@@ -36,7 +36,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
     def conjugate(self, y, b):
         return b * y + self.eps * abs(y) + 0.25 * y * y
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         # With t = r sign(y) - eps, r = u - b: (t - |y| / 2)^2 where t is the excess itself.
         r = u - b
         size = abs(y)

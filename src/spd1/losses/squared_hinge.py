@@ -34,7 +34,7 @@ class SquaredHinge(NamedTuple):
     def conjugate(self, y, b):
         return b * y + 0.25 * y * y if b * y <= 0.0 else math.inf
 
-    def bracket(self, u, y, b):
+    def bracket(self, u, y, b, value, star):
         short, s = 1.0 - b * u, -b * y
         off = max(short, 0.0) - 0.5 * s
         return off * off - s * min(short, 0.0)
