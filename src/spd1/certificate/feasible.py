@@ -93,10 +93,11 @@ def made_feasible(
         return y, v, None
     near = None
     if len(problem.free_columns):
-        y, near = balanced(problem, y)
+        moved, near = balanced(problem, y)
         if near is None:
             return np.zeros(problem.n), np.zeros(problem.d), None
-        v = -problem.adjoint(problem.c * y)
+        if moved is not y:  # else v is known
+            y, v = moved, -problem.adjoint(problem.c * moved)
         if rounding_shows(problem, y):
             more = np.where(tight(problem), rounded(problem, y).columns, 0.0)
             near = near._replace(columns=near.columns + more)

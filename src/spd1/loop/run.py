@@ -205,15 +205,15 @@ class Run:
         seconds = self.ledger.seconds_of(p.grid.dense) + looks * len(self.trace.rows) - self.since
         return self.prospect.bleak(seconds, self.certificate().rel_gap, self.price)
 
-    def next_kind(self) -> type[Method] | None:
-        """The first fall-back that takes the problem."""
-        kind = self.method.fallback
-        while kind is not None:
+    def fallback_of(self, kind: type[Method]) -> type[Method] | None:
+        """The first fall-back of a method that takes the problem."""
+        after = kind.fallback
+        while after is not None:
             try:
-                kind.refuse(self.problem)
-                return kind
+                after.refuse(self.problem)
+                return after
             except IncompatibleError:
-                kind = kind.fallback
+                after = after.fallback
         return None
 
     def resume(self) -> bool:
@@ -223,48 +223,39 @@ class Run:
             return not self.method.exhausted
         if self.retired is None:
             return False
-        self.confirm()
-        assert self.best is not None
-        self.method, self.retired = self.retired, None
-        self.ledger.allow(self.method.most_passes)
-        self.rule = make_rule(self.method, "auto")
-        self.method.adopt(self.rule.first())
-        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
-        self.prospect, self.looks_before = Prospect(self.tol), len(self.trace.rows)
+        self.hand_over(self.retired)
+        self.retired = None
         return True
 
     def switch(self) -> None:
         """Go on with the method's fall-back from the best point, if there is one."""
-        before, kind = self.method, self.next_kind()
+        before, kind = self.method, self.fallback_of(type(self.method))
         self.may_switch = False
         if kind is None:
             return
         if not before.exhausted:
             self.retired = before
         self.may_switch = kind.fallback is not None
+        self.price = self.price_of_next(kind)
+        self.hand_over(kind(self.problem, "auto", before.key, self.ledger))
+        self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
+
+    def hand_over(self, method: Method) -> None:
+        """Let a method go on from the best point; what came before does not count against it."""
+        self.confirm()  # it keeps other sums, and would not look at these again
+        assert self.best is not None
         self.prospect, self.since = Prospect(self.tol), self.since + self.prospect.seconds
         self.looks_before = len(self.trace.rows)
-        self.price = self.price_of_next(kind)
-        self.confirm()  # the fall-back keeps other sums, and would not look at these again
-        assert self.best is not None
-        self.ledger.allow(kind.most_passes)
-        self.method = kind(self.problem, "auto", before.key, self.ledger)
-        self.method.tol = self.tol
-        self.method.begin(self.best[0].x.copy(), self.best[1].y.copy())
-        self.rule = make_rule(self.method, "auto")
-        self.method.adopt(self.rule.first())
-        self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
+        self.ledger.allow(method.most_passes)
+        self.method, method.tol = method, self.tol
+        method.begin(self.best[0].x.copy(), self.best[1].y.copy())
+        self.rule = make_rule(method, "auto")
+        method.adopt(self.rule.first())
 
     def price_of_next(self, kind: type[Method]) -> float:
         """Seconds that the fall-back of a method would take, about."""
-        after = kind.fallback
-        while after is not None:
-            try:
-                after.refuse(self.problem)
-                return after.price(self.problem)
-            except IncompatibleError:
-                after = after.fallback
-        return math.inf
+        after = self.fallback_of(kind)
+        return math.inf if after is None else after.price(self.problem)
 
     def evaluate(self, iterates: Iterates | None = None) -> Seen:
         """Certify the iterates, keep the best primal and dual points, add a row to the trace.
