@@ -7,7 +7,7 @@ import math
 import pytest
 
 from spd1.control.prospect import Prospect
-from spd1.control.tuning import DEARER, MOST_IDLE
+from spd1.control.tuning import DEARER, HEARD, MOST_IDLE
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2, 1.0, 5.0])
@@ -18,7 +18,7 @@ def test_a_steady_pace_is_judged_by_what_is_left(rate):
         seconds = 0.05 * look
         bleak = prospect.bleak(seconds, math.exp(-rate * seconds), price)
         left = math.log(math.exp(-rate * seconds) / tol) / rate
-        if seconds < DEARER * price:
+        if seconds < HEARD * price:
             assert not bleak
         elif abs(left / (DEARER * price) - 1.0) > 0.05:
             assert bleak == (left > DEARER * price)

@@ -36,8 +36,11 @@ from .tuning import (
     MEND_LIMIT,
     MEND_ROUNDS,
     NEARLY,
+    NOTHING,
+    REFINEMENTS,
     ROOMY,
 )
+from .twofold import twofold_products
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -83,6 +86,7 @@ class FreeColumns(NamedTuple):
     up: np.ndarray  # whether v_j > 0 is forbidden
     down: np.ndarray  # whether v_j < 0 is forbidden
     ends: tuple[np.ndarray, np.ndarray]  # of the domain of phi*
+    all: bool  # whether they say everything about the rows: only y = 0 balances them
 
     def residual(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return v = -M'w, and a bound of its rounding.
@@ -120,7 +124,8 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         ends = np.empty(problem.n), np.empty(problem.n)
         loss_domain(problem.b, problem.loss, *ends)
         up, down = high == 0.0, low == 0.0
-        problem.notes["free columns"] = FreeColumns(free, M, np.abs(M), unit, up, down, ends)
+        spans = span_rows(M[:, up & down], problem.c)
+        problem.notes["free columns"] = FreeColumns(free, M, np.abs(M), unit, up, down, ends, spans)
     found: FreeColumns = problem.notes["free columns"]
     return found
 
@@ -139,6 +144,15 @@ def different(M: np.ndarray, both: np.ndarray) -> np.ndarray:
     return np.fromiter(seen.values(), dtype=int, count=len(seen))
 
 
+def span_rows(M: np.ndarray, c: np.ndarray) -> bool:
+    """Whether no row that counts is left free by these columns."""
+    rows = M[c > 0.0]
+    if M.shape[1] < len(rows) or not len(rows):
+        return False
+    diagonal = np.abs(np.diagonal(qr(rows.T, mode="r", pivoting=True, check_finite=False)[0]))
+    return bool(diagonal[-1] > DEPENDENT * math.sqrt(M.shape[1]) * diagonal[0])
+
+
 class Spread(NamedTuple):
     """How moves of the rows with room change some columns: diag(sqrt(c w)) M = Q R."""
 
@@ -149,10 +163,16 @@ class Spread(NamedTuple):
     rank: int
     gain: np.ndarray  # sqrt(w / c)
     error: float  # rounding of the factors, relative to a column
+    pivoted: bool  # because some columns are nearly dependent
 
     def cut(self, rank: int) -> Spread:
         """The same with fewer columns that count as independent."""
         return self._replace(Q=self.Q[:, :rank], R=self.R[:rank, :rank], rank=rank)
+
+    def parts(self, excess: np.ndarray) -> np.ndarray:
+        """Multiples of the columns of Q that take the excess of independent columns away."""
+        wanted = excess / self.scale[self.independent]
+        return np.asarray(solve_triangular(self.R, wanted, trans="T", check_finite=False))
 
     @property
     def independent(self) -> np.ndarray:
@@ -178,18 +198,18 @@ def spread_of(problem: Problem, y: np.ndarray, free: FreeColumns, active: np.nda
     error = FACTORED * math.sqrt(problem.n)
     if B.shape[1] == 1:
         one = np.ones((1, 1))
-        return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain, error)
+        return Spread(B, one, scale, np.zeros(1, dtype=int), int(np.any(B)), gain, error, False)
     R = _well_conditioned(B.T @ B)
     if R is not None:
         Q = solve_triangular(R, B.T, trans="T", check_finite=False).T
         least = float(np.min(np.diagonal(R)))  # a product of B with itself has lost as much
-        return Spread(Q, R, scale, np.arange(len(R)), len(R), gain, error / least)
+        return Spread(Q, R, scale, np.arange(len(R)), len(R), gain, error / least, False)
     Q, R, order = qr(B, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diagonal(R))
     rank = int(
         np.count_nonzero(diagonal > DEPENDENT * math.sqrt(problem.n) * max(diagonal[0], 0.5))
     )
-    return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain, error)
+    return Spread(Q[:, :rank], R[:rank, :rank], scale, order, rank, gain, error, True)
 
 
 def _well_conditioned(G: np.ndarray) -> np.ndarray | None:
@@ -224,7 +244,9 @@ def mended(problem: Problem, y: np.ndarray, free: FreeColumns) -> np.ndarray:
             move = moved(problem, y, free, active, excess)
         if move is None:
             return best
-        y = np.clip(y + move, *free.ends)
+        y = y + move
+        gone = np.abs(y) <= NOTHING * float(np.abs(y).max())  # some columns ask for exactly zero
+        y = np.clip(np.where(gone, 0.0, y), *free.ends)
         if not np.all(np.isfinite(y)):
             return best
     return best
@@ -255,57 +277,119 @@ def moved(
     spread = spread_of(problem, y, free, active)
     if spread.rank == 0:
         return None
-    wanted = (excess[active] / spread.scale)[spread.independent]
-    part = solve_triangular(spread.R, wanted, trans="T", check_finite=False)
-    return np.asarray(spread.gain * (spread.Q @ part))
+    parts = spread.parts(excess[active][spread.independent])
+    return np.asarray(spread.gain * (spread.Q @ parts))
 
 
-def vicinity(problem: Problem, y: np.ndarray, free: FreeColumns) -> Vicinity | None:
-    """Where an exactly feasible dual point near y is; None if y does not balance."""
+def vicinity(
+    problem: Problem, y: np.ndarray, free: FreeColumns
+) -> tuple[np.ndarray, Vicinity | None]:
+    """Return y, mended a last time, and where an exactly feasible dual point near it is.
+
+    None if y does not balance.
+    """
     w = problem.c * y
     if not np.any(w):
-        return None
+        return y, None
     v, rounding = free.residual(w)
-    off = np.abs(free.excess(v)) + rounding
-    if np.any(off > BEYOND_PROOF * rounding.max()):
-        return None
+    noise = max(float(rounding.max()), ROUNDED * float(np.abs(w).max()))
+    if np.any(np.abs(free.excess(v)) + rounding > BEYOND_PROOF * noise):
+        return y, None
     active = (free.up & free.down) | (free.up & (v > -rounding)) | (free.down & (v < rounding))
     for _ in range(3):
-        rows, proved = _rows_around(problem, y, free, active, off)
-        left = free.size.T @ (problem.c * rows)
+        around = _around(problem, y, free, active, v, rounding)
+        y, v, rounding = around.y, around.v, around.rounding
+        left = free.size.T @ (problem.c * around.rows)
         crossing = (free.up & (v + rounding + left > 0.0)) | (
             free.down & (v - rounding - left < 0.0)
         )
         if not np.any(crossing & ~active):
             break
         active |= crossing
-    if np.any(~proved & crossing & (off > 2.0 * rounding.max())):
-        return None  # a column that nothing can balance
+    off, proved, rows = np.abs(free.excess(v)) + rounding, around.proved, around.rows
+    if np.any(~proved & crossing & (off > 2.0 * noise)):
+        return y, None  # a column that nothing can balance
     columns = np.sqrt(problem.column_norms_squared) * float(np.linalg.norm(problem.c * rows))
     columns[problem.free_columns] = 0.0
     sided = ~(free.up & free.down)  # with a bound on the other side: v may be anything beyond 0
     columns[free.which] = np.where(sided, (off + left) * free.unit, 0.0)
-    return Vicinity(rows, columns, np.where(proved | ~crossing, 0.0, (off + left) * free.unit))
+    still = np.where(proved | ~crossing, 0.0, (off + left) * free.unit)
+    return y, Vicinity(rows, columns, still)
 
 
-def _rows_around(
-    problem: Problem, y: np.ndarray, free: FreeColumns, active: np.ndarray, off: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+class Around(NamedTuple):
     """Bounds of the rows' moves that make independent active columns exact, and which those are."""
+
+    y: np.ndarray
+    v: np.ndarray
+    rounding: np.ndarray  # bounds of the error of v
+    rows: np.ndarray
+    proved: np.ndarray
+
+
+def _around(
+    problem: Problem,
+    y: np.ndarray,
+    free: FreeColumns,
+    active: np.ndarray,
+    v: np.ndarray,
+    rounding: np.ndarray,
+) -> Around:
+    """Solve for the move, or bound it."""
     proved = ~np.any(free.M != 0.0, axis=0)  # columns of zeros
     chosen = np.flatnonzero(active & ~proved)
+    nothing = Around(y, v, rounding, np.zeros(problem.n), proved)
     if not len(chosen):
-        return np.zeros(problem.n), proved
+        return nothing
     spread = spread_of(problem, y, free, chosen)
     if not spread.rank:
-        return np.zeros(problem.n), proved
+        return nothing
     inverse = np.abs(solve_triangular(spread.R, np.eye(spread.rank), check_finite=False)).T
     shaky = spread.error * inverse.sum(axis=1)  # what rounding of R adds
     while spread.rank and not np.linalg.norm(shaky) <= 0.5:
         spread = spread.cut(spread.rank - 1)
         inverse = inverse[: spread.rank, : spread.rank]  # R is triangular, and so is its inverse
         shaky = spread.error * inverse.sum(axis=1)
-    move = inverse @ (off[chosen] / spread.scale)[spread.independent]
-    move += shaky * float(np.linalg.norm(move)) / (1.0 - float(np.linalg.norm(shaky)))
-    proved[chosen[spread.independent]] = True
-    return 1.01 * spread.gain * (np.abs(spread.Q) @ move), proved
+    picked = chosen[spread.independent]
+    scale = spread.scale[spread.independent]
+    if not spread.pivoted:  # the columns are so different that signs do not matter
+        known = np.zeros(spread.rank)
+        unknown = inverse @ ((np.abs(free.excess(v)) + rounding)[picked] / scale)
+    else:
+        y, v, rounding = refined(problem, y, free, spread, picked, v, rounding)
+        known = spread.parts(free.excess(v)[picked])
+        unknown = inverse @ (rounding[picked] / scale)
+    size = float(np.linalg.norm(np.abs(known) + unknown))
+    unknown += shaky * size / (1.0 - float(np.linalg.norm(shaky)))
+    proved[picked] = True
+    rows = np.abs(spread.Q @ known) + np.abs(spread.Q) @ (unknown + 0.01 * np.abs(known))
+    return Around(y, v, rounding, 1.01 * spread.gain * rows, proved)
+
+
+def refined(
+    problem: Problem,
+    y: np.ndarray,
+    free: FreeColumns,
+    spread: Spread,
+    picked: np.ndarray,
+    v: np.ndarray,
+    rounding: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return y mended by two-fold sums, its v, and bounds of the error of v.
+
+    Columns that are nearly alike make what is left of them count dearly, but what the rounding of y
+    leaves is itself a combination of rows: the move that takes it away is as small as rounding.
+    """
+    best = y, v, rounding
+    least = math.inf
+    for _ in range(REFINEMENTS):
+        sums, error = twofold_products(free.M, problem.c, y)
+        if not np.all(np.isfinite(error)):
+            break
+        parts = spread.parts(free.excess(-sums)[picked])
+        size = float(np.linalg.norm(parts))
+        if not size < least:
+            break
+        best, least = (y, -sums, error), size
+        y = np.clip(y + spread.gain * (spread.Q @ parts), *free.ends)
+    return best

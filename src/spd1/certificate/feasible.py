@@ -116,7 +116,7 @@ def made_feasible(
 def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | None]:
     """The point mended for columns without penalty, and its vicinity; None if that fails."""
     free = free_columns_of(problem)
-    if free is None:
+    if free is None or free.all:
         return y, None
     starts = [lambda: y, lambda: snapped(problem, y, free)]
     if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses
@@ -125,8 +125,7 @@ def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | No
         first = start()
         if k and np.array_equal(first, y):
             continue
-        moved = mended(problem, first, free)
-        near = vicinity(problem, moved, free)
+        moved, near = vicinity(problem, mended(problem, first, free), free)
         if near is not None and inside_domain(problem, moved, near):
             return moved, near
     return y, None

@@ -23,6 +23,7 @@ __all__ = [
     "dual_here",
     "dual_of",
     "feasible_dual",
+    "leaves_open",
     "pair_of",
     "paired",
     "primal_of",
@@ -198,6 +199,11 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
     columns += side_terms(p, near, point.x)
     left, reach = open_terms(p, point, near)
     return Pair(point, dual, rows, columns + left, left, reach)
+
+
+def leaves_open(dual: DualPoint) -> bool:
+    """Whether a bound depends on how large coefficients may be."""
+    return dual.near is not None and dual.near.open is not None and bool(np.any(dual.near.open))
 
 
 def open_terms(problem: Problem, point: PrimalPoint, near: Vicinity) -> tuple[float, float]:

@@ -20,3 +20,7 @@ SNAPPED = 1e-9  # rows this near to an end of their domain are put there if noth
 NEARLY = 1e6  # times rounding: where mending by normal equations ends, orthogonal factors go on
 INDEPENDENT = 1e-3  # pivots of a Cholesky factor that is as good as an orthogonal one
 BEYOND_PROOF = 1e8  # times rounding: columns so far from balance prove nothing
+TWOFOLD = 4.0  # times (depth of the sum times a unit of rounding)^2: error of a two-fold sum
+TWOFOLD_BLOCK = 60_000  # entries that two-fold products work on at a time: they stay in the cache
+REFINEMENTS = 4  # rounds in which y is mended by two-fold sums
+NOTHING = 1e-20  # of the largest y: rows that mending has brought so near to zero are put there

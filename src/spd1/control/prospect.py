@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .tuning import DEARER, MOST_IDLE
+from .tuning import DEARER, HEARD, MOST_IDLE
 
 __all__ = ["Prospect"]
 
@@ -19,7 +19,7 @@ class Prospect:
     Examples
     --------
     >>> prospect = Prospect(tol=1e-6)
-    >>> [prospect.bleak(seconds, 1.0, price=1.0) for seconds in (0.1, 1.0, 7.0)]
+    >>> [prospect.bleak(seconds, 1.0, price=1.0) for seconds in (0.1, 0.4, 7.0)]
     [False, False, True]
     """
 
@@ -36,7 +36,7 @@ class Prospect:
         best = min(last, math.log(max(rel_gap, 1e-300)) if rel_gap < math.inf else math.inf)
         self.idle = 0 if best < last - 1e-4 or not self.seen else self.idle + 1
         self.seen.append((seconds, best))
-        if seconds < DEARER * price:
+        if seconds < HEARD * price:
             return False
         earlier = [look for look in self.seen[:-1] if look[0] <= 0.5 * seconds]
         if not earlier:

@@ -12,7 +12,8 @@ MOST_TILT = 1000.0  # the balance of primal and dual steps moves no further: it 
 DIVERGED = 1e8  # fixed steps: a gap this many times the smallest one is called divergence
 
 # Prospect
-DEARER = 2.0  # times the price of the fall-back: what has been spent, and would still have to be
+HEARD = 0.5  # times the price of the fall-back: what a method may spend before it is judged, ...
+DEARER = 2.0  # ... and what it may still need by its pace
 MOST_IDLE = 300  # looks without any gain: a method that auto has chosen comes to its end
 
 # AutoSteps

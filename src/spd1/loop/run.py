@@ -22,6 +22,7 @@ from ..certificate.points import (
     PrimalPoint,
     dual_from_margins,
     feasible_dual,
+    leaves_open,
     pair_of,
     paired,
     primal_point,
@@ -280,6 +281,7 @@ class Run:
         if self.best is not None:
             point = point if point.value < self.best[0].value else self.best[0]
             dual = dual if dual.value > self.best[1].value else self.best[1]
+            point, dual = self.closest(point, dual, pair.point, pair.dual)
         self.keep(point, dual)
         self.unverified = self.method.maintains
         if point is pair.point and dual is pair.dual:
@@ -328,7 +330,17 @@ class Run:
             self.keep(point, better(self.problem, zero_dual(self.problem), dual))
         else:
             x_best = point if point.value < self.best[0].value else self.best[0]
-            self.keep(x_best, better(self.problem, self.best[1], dual))
+            self.keep(*self.closest(x_best, better(self.problem, self.best[1], dual), point, dual))
+
+    def closest(
+        self, x_best: PrimalPoint, y_best: DualPoint, point: PrimalPoint, dual: DualPoint
+    ) -> tuple[PrimalPoint, DualPoint]:
+        """The best of each, unless what a bound leaves open counts for more at that x."""
+        assert self.best is not None
+        if not (leaves_open(y_best) or leaves_open(self.best[1])):
+            return x_best, y_best
+        pairs = [(x_best, y_best), self.best, (point, dual)]
+        return min(pairs, key=lambda two: paired(self.problem, *two).gap)
 
     def certificate(self) -> Certificate:
         assert self.best is not None  # evaluate() has run

@@ -6,4 +6,4 @@ from __future__ import annotations
 # to confirm it; what looks cost is measured by ``benchmarks/certificates.py``.
 HARMLESS = 0.01
 LOOK_SECONDS = 2e-4  # a look and the epoch before it, beside what they read
-FREE_SECONDS = 1e-10  # times rows and the square of columns without penalty: what proofs take
+FREE_SECONDS = 4e-10  # times rows and the square of columns without penalty: what proofs take

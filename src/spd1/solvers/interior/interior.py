@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 
 from ...certificate.gap import floor_of
 from ...certificate.points import (
@@ -37,7 +38,7 @@ from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.jit import kernel
-from ...problem import Problem
+from ...problem import ROUNDED, Problem
 from ...terms import loss_domain, loss_terms
 from ..base import Method
 from ..tuning import LARGEST_DENSE_COPY
@@ -46,11 +47,15 @@ from .normal import Normal
 from .tuning import (
     BLOCKED,
     DEAR_PROOF,
+    DEPENDENT_SHARE,
+    FARTHER,
     FIRST_PRODUCT,
     FLOP_SECONDS,
     LARGEST_SYSTEM,
     MOST_HALVINGS,
+    MOST_STARTS,
     NEAR_PROOF,
+    NO_PRODUCT,
     NOT_AHEAD,
     RECENTRED,
     STEP_SECONDS,
@@ -100,7 +105,7 @@ class Interior(Method):
     most_passes = 1e6
     most_looks = 200
     takes_cuts = True
-    remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted", "last")
+    remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted", "last", "farther")
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -132,6 +137,7 @@ class Interior(Method):
         lower, upper = (np.broadcast_to(np.asarray(v), (p.d,)) for v in (p.reg.lower, p.reg.upper))
         everything = p.grid.dense_rows()[self.kept_rows].astype(float)
         moves = (lower < upper) & np.any(everything != 0.0, axis=0)
+        moves &= ~dependent(everything, moves, p)
         self.kept = np.flatnonzero(moves)
         self.fixed = p.reg.minimiser(p.d)
         self.offset = everything @ np.where(moves, 0.0, self.fixed)
@@ -141,6 +147,7 @@ class Interior(Method):
         length = largest * np.sqrt(np.einsum("ij,ij->j", A, A) / max(len(A), 1))
         self.unit = 2.0 ** np.round(np.log2(np.where(length > 0.0, length, 1.0)))
         self.A = A * (np.where(largest > 0.0, largest, 1.0) / self.unit)
+        self.size = np.abs(self.A)
         self.b, self.c = p.b[self.kept_rows] - self.offset, p.c[self.kept_rows]
         self.targets = p.b[self.kept_rows]
         numbers = (np.broadcast_to(np.asarray(v, float), (p.d,)) for v in (p.reg.l1, p.reg.l2))
@@ -158,15 +165,21 @@ class Interior(Method):
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         self.pair: Pair | None = None
         self.last = 1.0  # share of the last step that was taken
+        self.farther = 0  # starts that led nowhere
 
     # Where it stands
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
-        """Start in the middle of everything, near x where that is inside.
+        """Start in the middle of everything.
 
-        y is not used: a start at an end of a domain would be a bad one.
+        x and y are not used: a start at an end of a domain would be a bad one.
         """
-        del y, v
+        del x, y, v
+        self.farther = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start in the middle of everything, columns as far from a single bound as that."""
         p = self.problem
         self.least, self.weakest, self.waited, self.exhausted = math.inf, math.inf, 0, False
         self.last = 1.0
@@ -182,7 +195,8 @@ class Interior(Method):
         self.rows = Kinks(*self._row_bounds(), at)
         tube = np.full(len(self.b), self.eps if self.eps > 0.0 else math.inf)
         self.tubes = Kinks(-tube, tube, np.zeros(len(self.b)))
-        self.columns = Kinks(*self.box, _middle(*self.box, size / math.sqrt(max(len(self.l1), 1))))
+        inside = FARTHER**self.farther * size / math.sqrt(max(len(self.l1), 1))
+        self.columns = Kinks(*self.box, _middle(*self.box, inside))
         sign = np.where(self.l1 > 0.0, self.l1, math.inf)
         self.signs = Kinks(-sign, sign, np.zeros(len(self.l1)))
         u = self.A @ self.columns.w
@@ -194,7 +208,6 @@ class Interior(Method):
         self.tubes.push(self.rows.w, mu)
         self.columns.push(force, mu / d)
         self.signs.push(self.columns.w, mu / d)
-        del x
         self.pair = self.look()
 
     def first_product(self, u: np.ndarray) -> float:
@@ -222,7 +235,7 @@ class Interior(Method):
     @state.setter
     def state(self, value: InteriorState) -> None:
         kept = self.least, self.weakest, self.waited, self.exhausted, self.last
-        self.begin(np.zeros(0), np.zeros(0))
+        self.start()
         self.rows.state, self.tubes.state, self.columns.state, self.signs.state = value
         self.least, self.weakest, self.waited, self.exhausted, self.last = kept
         self.pair = self.look()
@@ -240,8 +253,15 @@ class Interior(Method):
             gained = gap < 0.9 * self.least or (self.curved and force < 0.7 * self.weakest)
             self.waited = 0 if gained else self.waited + 1
             self.least, self.weakest = min(gap, self.least), min(force, self.weakest)
-            self.exhausted = self.exhausted or self.waited >= UNPROMISING
+            self.exhausted = self.exhausted or self.waited >= UNPROMISING or self.finished()
+            if self.exhausted and self.farther < MOST_STARTS - 1 and np.any(self.columns.any):
+                self.farther += 1
+                self.start()
         yield
+
+    def finished(self) -> bool:
+        """Whether the products are so small that nothing will come of their becoming smaller."""
+        return 0.0 < self.mean_product() < NO_PRODUCT * floor_of(self.problem)
 
     @property
     def force(self) -> float:
@@ -256,6 +276,7 @@ class Interior(Method):
     def step(self) -> None:
         """Aim at mu = 0, see how far that goes, aim at what is realistic, and go there."""
         u = self.A @ self.columns.w
+        self.noise = ROUNDED * (self.size @ np.abs(self.columns.w) + np.abs(self.b))
         tubes, signs = _inverse(self.tubes), _inverse(self.signs)
         if self.curved:
             W, slope = 1.0 / np.maximum(self.row_curves(u)[1], 1e-300), u
@@ -265,17 +286,17 @@ class Interior(Method):
         H = self.l2 + self.columns.slope + signs
         few = len(self.b) < len(H) and float(np.min(H)) > 0.0
         try:
-            normal = Normal(self.A, self.c / W, H, few)
+            normal = Normal(self.A, self.c / W, H, few, exact=few and self.curved)
         except (ValueError, np.linalg.LinAlgError):
             self.exhausted = True
             return
         force = self.A.T @ (self.c * self.rows.w)
-        curves = slope, tubes, signs, u, force, W
+        curves = slope, tubes, signs, u, force
         ahead = self.direction(normal, curves, 0.0, None)
         mu = self.mean_product()
         goal = 0.0
         if mu > 0.0:
-            t = self.room(ahead)
+            t = self.room(ahead, 1.0)
             share = (self.mean_product(ahead, t) / mu) ** 3
             goal = mu * min(max(share, 1e-8), 1.0)
             past = ahead if min(t) > 0.1 else None
@@ -288,7 +309,7 @@ class Interior(Method):
         if not all(np.all(np.isfinite(move.w)) for move in ahead):
             self.exhausted = True
             return
-        primal, dual = (min(1.0, STEP_SHARE * t) for t in self.room(ahead))
+        primal, dual = self.room(ahead, STEP_SHARE)
         if self.curved:
             primal = dual = self.searched(u, ahead.columns.w, primal, mu)
         for k, (kinks, move) in enumerate(zip(self.kinks, ahead, strict=True)):
@@ -307,9 +328,10 @@ class Interior(Method):
     def searched(self, u: np.ndarray, dx: np.ndarray, t: float, mu: float) -> float:
         """The share of a step after which the objective has not grown by more than products say."""
         du, x = self.A @ dx, self.columns.w
-        most = self.value_at(u, x) + 4.0 * mu
+        here = self.value_at(u, x)
+        most = here + 4.0 * mu + 1e-12 * abs(here)
         for _ in range(MOST_HALVINGS):
-            if self.value_at(u + t * du, x + t * dx) <= most * (1.0 + 1e-12):
+            if self.value_at(u + t * du, x + t * dx) <= most:
                 break
             t *= 0.5
         return t
@@ -327,16 +349,17 @@ class Interior(Method):
         self, normal: Normal, curves: Any, mu: float, past: Direction | None
     ) -> Direction:
         """Newton's step towards products of mu."""
-        slope, tubes, signs, u, force, W = curves
+        slope, tubes, signs, u, force = curves
         mu_columns = mu / max(len(self.l1), 1)
         were = past if past is not None else (None, None, None, None)
         k1, k2 = self.rows.aim(mu, were[0]), self.tubes.aim(mu, were[1])
         k3, k4 = self.columns.aim(mu_columns, were[2]), self.signs.aim(mu_columns, were[3])
         y, s, x, z = (kinks.w for kinks in self.kinks)
-        e = slope + s + tubes * (y - k2) + k1 - u
+        pushed = self.rows.up - self.rows.down
+        e = self.residual(slope + s + pushed, u) + (k1 - pushed) + tubes * (y - k2)
         g = force + self.l2 * x + z + signs * (x - k4) + k3
         dx, p = normal.solve(g, e)
-        dy = p / self.c if normal.by_rows else (self.A @ dx - e) / W
+        dy = p / self.c
         ds, dz = tubes * (y + dy - k2), signs * (x + dx - k4)
         return Direction(
             self.rows.pushes(dy, mu, were[0]),
@@ -345,19 +368,24 @@ class Interior(Method):
             self.signs.pushes(dz, mu_columns, were[3]),
         )
 
+    def residual(self, wanted: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """What is left of the rows' conditions, unless it may be the rounding of u."""
+        left = wanted - u
+        return np.where(np.abs(left) <= self.noise, 0.0, left)
+
     @property
     def kinks(self) -> tuple[Kinks, Kinks, Kinks, Kinks]:
         """Those of y, s, x and z."""
         return self.rows, self.tubes, self.columns, self.signs
 
-    def room(self, ahead: Direction) -> tuple[float, float]:
-        """The shares of a step that keep everything positive, of primal and of dual variables.
+    def room(self, ahead: Direction, most: float) -> tuple[float, float]:
+        """The shares of a step of primal and of dual variables: all, or ``most`` of what fits.
 
         Where something is curved, the two are tied to each other.
         """
         rooms = [kinks.room(move) for kinks, move in zip(self.kinks, ahead, strict=True)]
-        primal = min(room[0 if k in PRIMAL else 1] for k, room in enumerate(rooms))
-        dual = min(room[1 if k in PRIMAL else 0] for k, room in enumerate(rooms))
+        primal = min(1.0, most * min(room[k not in PRIMAL] for k, room in enumerate(rooms)))
+        dual = min(1.0, most * min(room[k in PRIMAL] for k, room in enumerate(rooms)))
         if self.curved or self.gamma > 0.0 or np.any(self.l2 > 0.0):
             primal = dual = min(primal, dual)
         return primal, dual
@@ -419,6 +447,24 @@ class Interior(Method):
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError("interior has no step sizes: use steps='auto'")
+
+
+def dependent(A: np.ndarray, moves: np.ndarray, problem: Problem) -> np.ndarray:
+    """Columns without penalty and bounds that others stand for: they may stay where they are."""
+    found = np.zeros(A.shape[1], dtype=bool)
+    low, high = problem.dual_bounds
+    if low is None or high is None:
+        return found
+    free = np.flatnonzero(moves & (low == 0.0) & (high == 0.0))
+    if len(free) < 2:
+        return found
+    M = A[:, free] / np.abs(A[:, free]).max(axis=0)
+    M /= np.sqrt(np.einsum("ij,ij->j", M, M))
+    R, order = qr(M, mode="r", pivoting=True, check_finite=False, overwrite_a=True)
+    pivots = np.abs(np.diagonal(R))
+    rank = int(np.count_nonzero(pivots > DEPENDENT_SHARE * math.sqrt(len(A)) * pivots[0]))
+    found[free[order[rank:]]] = True
+    return found
 
 
 def _inverse(kinks: Kinks) -> np.ndarray:

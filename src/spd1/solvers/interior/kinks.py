@@ -7,6 +7,7 @@ At mu = 0 this says that rho is a normal of [low, high] at w. Bounds may be infi
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -113,6 +114,6 @@ class Kinks:
 
 
 def _share(here: np.ndarray, step: np.ndarray, there: np.ndarray) -> float:
-    """The largest share of a step, up to 1, after which nothing that is there is negative."""
+    """The largest share of a step after which nothing that is there is negative."""
     falls = there & (step < 0.0)
-    return min(1.0, float(np.min(here[falls] / -step[falls]))) if np.any(falls) else 1.0
+    return float(np.min(here[falls] / -step[falls])) if np.any(falls) else math.inf

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
-from .tuning import DAMPED, LEAST_PIVOT, MOST_REFINEMENTS, REFINED
+from .tuning import DAMPED, LEAST_PIVOT, MOST_REFINEMENTS, REFINED, ROUNDED_PIVOT, STEP_UNIT
 
 __all__ = ["Normal"]
 
@@ -32,17 +32,22 @@ class Normal:
         Not negative; zeros only if A has full column rank there.
     by_rows : bool
         Whether to eliminate dx; H must be positive.
+    exact : bool
+        Whether to take orthogonal factors in any case: dx would be a small difference.
     """
 
-    def __init__(self, A: np.ndarray, q: np.ndarray, H: np.ndarray, by_rows: bool) -> None:
-        self.A, self.q, self.H, self.by_rows = A, q, H, by_rows
-        if by_rows:
-            self.root, self.diagonal = (A / np.sqrt(H)).T, 1.0 / q
-        else:
-            self.root, self.diagonal = np.sqrt(q)[:, None] * A, H
-        squares = np.einsum("ij,ij->j", self.root, self.root) + self.diagonal
+    def __init__(
+        self, A: np.ndarray, q: np.ndarray, H: np.ndarray, by_rows: bool, exact: bool = False
+    ) -> None:
+        self.by_rows = by_rows
+        self.T = A.T if by_rows else A
+        self.q: np.ndarray = 1.0 / H if by_rows else q
+        self.H: np.ndarray = 1.0 / q if by_rows else H
+        self.root = np.sqrt(self.q)[:, None] * self.T
+        squares = np.einsum("ij,ij->j", self.root, self.root) + self.H
         self.scale = 1.0 / np.sqrt(np.maximum(squares, 1e-300))
-        self.R = self._factor()
+        self.Q: np.ndarray | None = None
+        self.R = self._orthogonal() if exact else self._factor()
 
     def _factor(self) -> np.ndarray:
         """Upper triangular R with R'R = the scaled matrix."""
@@ -55,22 +60,66 @@ class Normal:
                 return np.asarray(R)
         except LinAlgError:
             pass
-        least = math.sqrt(DAMPED)  # in the factor alone: columns may be dependent
-        edge = np.diag(np.maximum(np.sqrt(self.diagonal) * self.scale, least))
-        R = qr(np.vstack([scaled, edge]), mode="r", check_finite=False, overwrite_a=True)[0]
-        return np.asarray(R[: len(self.scale)])
+        return self._orthogonal()
+
+    def _orthogonal(self) -> np.ndarray:
+        """The same without squares, with Q."""
+        edge = np.diag(np.maximum(np.sqrt(self.H) * self.scale, ROUNDED_PIVOT))
+        stacked = np.vstack([self.root * self.scale, edge])
+        # Long rows first: later ones keep their digits.
+        order = np.argsort(-np.abs(stacked).max(axis=1), kind="stable")
+        Q, R = qr(stacked[order], mode="economic", check_finite=False, overwrite_a=True)
+        self.Q = np.empty_like(Q)
+        self.Q[order] = Q
+        return np.asarray(R)
 
     def solve(self, g: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Dx and p."""
-        A, q, H = self.A, self.q, self.H
-        if self.by_rows:
-            p = self._solved(-e - A @ (g / H))
-            return -(g + A.T @ p) / H, p
-        dx = self._solved(A.T @ (q * e) - g)
-        return dx, q * (A @ dx - e)
+        if self.by_rows:  # the same equations, with p in the place of dx and -dx in that of p
+            p, dx = self._pair(e, -g)
+            return -dx, p
+        return self._pair(g, e)
+
+    def _pair(self, g: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Solve T'p + H dx = -g, T dx = p / q + e, and again for what is left of the first.
+
+        The second holds but for the rounding of T dx, which must not be corrected: times q it may
+        be far larger than that of p.
+        """
+        T, H, nothing = self.T, self.H, np.zeros(len(e))
+        once = self._squared if self.Q is None else self._projected
+        dx, p = once(g, e)
+        best, least = (dx, p), math.inf
+        goal = STEP_UNIT * float(np.linalg.norm(self.scale * g))
+        for _ in range(MOST_REFINEMENTS):
+            left = g + T.T @ p + H * dx
+            size = float(np.linalg.norm(self.scale * left))
+            if not size < 0.5 * least:
+                break
+            best, least = (dx, p), size
+            if size <= goal:
+                break
+            more = once(left, nothing)
+            dx, p = dx + more[0], p + more[1]
+        return best
+
+    def _squared(self, g: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same by the factor of squares, once."""
+        dx = self._solved(self.T.T @ (self.q * e) - g)
+        return dx, self.q * (self.T @ dx - e)
+
+    def _projected(self, g: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same by orthogonal factors."""
+        assert self.Q is not None
+        root, Q = np.sqrt(self.q), self.Q[: len(self.q)]
+        long = root * e
+        part = solve_triangular(self.R, self.scale * g, trans="T", check_finite=False)
+        inner = Q.T @ long
+        dx = self.scale * solve_triangular(self.R, inner - part, check_finite=False)
+        return dx, root * (Q @ (inner - part) - long)
 
     def _times(self, z: np.ndarray) -> np.ndarray:
-        return np.asarray(self.root.T @ (self.root @ z) + self.diagonal * z)
+        return np.asarray(self.root.T @ (self.root @ z) + self.H * z)
 
     def _preconditioned(self, r: np.ndarray) -> np.ndarray:
         inner = solve_triangular(self.R, self.scale * r, trans="T", check_finite=False)

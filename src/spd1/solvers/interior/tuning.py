@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+STEP_UNIT = float(np.finfo(float).eps)
+
 LARGEST_SYSTEM = 3000  # unknowns of its linear systems
-USUAL_STEPS = 30  # for its price
+USUAL_STEPS = 20  # for its price
 STEP_SHARE = 0.995  # of the way to the nearest bound
 LEAST_PIVOT = 1e-5  # of a Cholesky factor of unit diagonal: below, orthogonal factors are taken
 REFINED = 1e-12  # relative residual at which a step counts as exact
+ROUNDED_PIVOT = 4e-15  # of an orthogonal factor: the least that it can tell from zero
 MOST_REFINEMENTS = 12
 UNPROMISING = 30  # steps without a better gap after which it has come to its end
 DAMPED = 1e-14  # of the diagonal, added to factors: columns may be dependent
@@ -19,3 +24,7 @@ RECENTRED = 0.8  # ... and the next one aims at this share of their mean
 DEAR_PROOF = 1e7  # rows times the square of columns without penalty: proofs cost as much as steps
 NEAR_PROOF = 1e3  # times tol: products that leave more need no proof
 FIRST_PRODUCT = 100.0  # times the objective: 1 stood still on rows of very different length
+MOST_STARTS = 3  # where columns have bounds: a start near them may be far too near
+FARTHER = 1e6  # times the distance of the start before
+NO_PRODUCT = 1e-12  # times the floor of the gap: smaller products change nothing any more
+DEPENDENT_SHARE = 4e-15  # of a column outside the span of others, over sqrt(n): rounding
