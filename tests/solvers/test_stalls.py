@@ -83,7 +83,55 @@ def separable_without_penalty(rng):
     return Problem(A, np.sign(A @ np.ones(8)), "logistic")
 
 
+def low_rank(rng, n, d, noise):
+    r = max(1, d // 4)
+    A = rng.standard_normal((n, r)) @ rng.standard_normal((r, d)) / math.sqrt(r)
+    return A + noise * rng.standard_normal((n, d))
+
+
+def absolute_of_low_rank(rng):
+    """All columns count at the optimum, most of them by 1e-8 of their length."""
+    return Problem(low_rank(rng, 75, 16, 1e-8), rng.standard_normal(75), "absolute")
+
+
+def absolute_of_low_rank_from_zero(rng):
+    """Coefficients are a million times as large as a start near the bounds."""
+    A = low_rank(rng, 11, 300, 1e-6)
+    return Problem(A, rng.standard_normal(11), "absolute", ElasticNet(l2=8e-13, lower=0.0))
+
+
+def poisson_of_scaled_rows(rng):
+    A = polynomials(rng, 14, 2, 4) * 10.0 ** rng.uniform(-3, 3, (14, 1))
+    b = rng.poisson(np.exp(np.clip(A[:, 0], -3, 3))).astype(float)
+    return Problem(A, b, "poisson", L2(1.5e-6))
+
+
+def poisson_without_penalty(rng):
+    A = low_rank(rng, 17, 60, 1e-7) * 10.0 ** rng.uniform(-3, 3, (17, 1))
+    return Problem(A, rng.poisson(1.0, 17).astype(float), "poisson")
+
+
+def quantile_of_alike_polynomials(rng):
+    A = polynomials(rng, 300, 2, 5)
+    A[:, 10:] = A[:, [0]] + 1e-7 * A[:, 10:]
+    b = A @ rng.standard_normal(A.shape[1])
+    return Problem(A, b, "quantile", L1(5e-8))
+
+
+def rows_that_must_be_nothing(rng):
+    """Columns without penalty that touch one row ask for a dual variable of exactly zero."""
+    A = rng.standard_normal((8, 60)) * (rng.random((8, 60)) < 0.1)
+    l2 = np.where(np.arange(60) % 5 == 0, 0.0, 3e-10)
+    return Problem(A, rng.standard_normal(8), "quantile", ElasticNet(l2=l2))
+
+
 STALLS = {
+    "absolute of low rank": absolute_of_low_rank,
+    "absolute of low rank, from zero": absolute_of_low_rank_from_zero,
+    "poisson of scaled rows": poisson_of_scaled_rows,
+    "poisson without penalty": poisson_without_penalty,
+    "quantile of alike polynomials": quantile_of_alike_polynomials,
+    "rows that must be nothing": rows_that_must_be_nothing,
     "alike": alike,
     "one large entry": one_large_entry,
     "logistic polynomials": logistic_polynomials,
