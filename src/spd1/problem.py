@@ -166,16 +166,16 @@ class Problem:
 
         An l2 as faint as rounding counts as none.
         """
-        reg, d, faint = self.reg, self.d, self.faint_l2
-        if reg.mu > faint:
+        reg, d = self.reg, self.d
+        if reg.mu > self.most_faint_l2:
             return None, None
-        if reg.scalar:
+        flat = np.asarray(reg.l2) <= self.faint_l2
+        if reg.scalar and np.all(flat):
             high = math.inf if reg.upper < math.inf else reg.l1
             low = -math.inf if reg.lower > -math.inf else -reg.l1
             if not (math.isfinite(high) or math.isfinite(low)):
                 return None, None
             return np.full(d, low), np.full(d, high)
-        flat = np.asarray(reg.l2) <= faint
         up = flat & np.isinf(reg.upper)
         down = flat & np.isinf(reg.lower)
         if not (np.any(up) or np.any(down)):
@@ -186,13 +186,22 @@ class Problem:
         return low, high
 
     @property
-    def faint_l2(self) -> float:
-        """An l2 up to this is so small that the rounding of v shows in v^2 / l2.
+    def most_faint_l2(self) -> float:
+        """An l2 up to this, of all columns, is so small that the rounding of v shows in v^2 / l2.
 
-        Certificates take it for zero, which can only make the bound smaller. The error of v is
-        about eps |A| |c y|, and |c y|^2 <= max c sum c y^2, a sum about as large as the objective.
+        The error of v is about eps |A| |c y|, and |c y|^2 <= max c sum c y^2, a sum about as large
+        as the objective.
         """
         return ROUNDED**2 / SUBTLE * self.grid.square_sum * float(self.c.max())
+
+    @property
+    def faint_l2(self) -> np.ndarray:
+        """The same for each column, by its own length: d columns share what may show.
+
+        Certificates take such an l2 for zero, which can only make the bound smaller.
+        """
+        alone = ROUNDED**2 / SUBTLE * self.d * self.column_norms_squared * float(self.c.max())
+        return np.minimum(alone, self.most_faint_l2)
 
     @cached_property
     def free_columns(self) -> np.ndarray:

@@ -73,6 +73,13 @@ def some_columns_free(rng, name):
     return Problem(A, rng.standard_normal(40), "absolute", ElasticNet(**{name: penalty}))
 
 
+def tube_of_polynomials(rng):
+    """An l2 that is as faint as rounding for the longest columns, and not for the others."""
+    t = rng.uniform(0, 10, 500)
+    A = np.column_stack([t**k for k in range(10)])
+    return Problem(A, 3.0 * np.sin(t) + rng.standard_normal(500), "epsilon_insensitive", L2(3e-8))
+
+
 def wide_hinge(rng):
     A = rng.standard_normal((40, 200))
     return Problem(A, np.sign(rng.standard_normal(40)), "hinge", L2(1.6e-12))
@@ -142,6 +149,7 @@ STALLS = {
     "wide squared tube": wide_squared_tube,
     "some free, l1": lambda rng: some_columns_free(rng, "l1"),
     "some free, l2": lambda rng: some_columns_free(rng, "l2"),
+    "tube of polynomials": tube_of_polynomials,
     "wide hinge": wide_hinge,
     "separable": separable_without_penalty,
 }

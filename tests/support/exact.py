@@ -284,7 +284,7 @@ class Exact:
         return [
             j
             for j, (_, l2, lower, upper) in enumerate(self.nets)
-            if l2 <= self.faint and (lower == -INF or upper == INF)
+            if l2 <= self.faint[j] and (lower == -INF or upper == INF)
         ]
 
     @cached_property

@@ -11,7 +11,7 @@ from ..kernel.jit import helper, kernel
 from .balance import Vicinity
 from .feasible import room_inside
 from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
-from .tuning import ROUGHLY, SECTIONS
+from .tuning import CANCELLED, ROUGHLY, SECTIONS
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -93,7 +93,11 @@ def better(
     y, v = one.y + theta * (other.y - one.y), one.v + theta * (other.v - one.v)
     near = _between(theta, one.near, other.near)
     if near is None:
-        return DualPoint(y, v, float(found))
+        largest = max(float(np.abs(end.y).max()) for end in (one, other))
+        if float(np.abs(y).max()) >= CANCELLED * largest:
+            return DualPoint(y, v, float(found))
+        anew = feasible_dual(problem, y)  # v is a small difference, and not that of y any more
+        return max(one, anew, other, key=lambda point: point.value)
     return max(one, dual_here(problem, y, v, near), other, key=lambda point: point.value)
 
 

@@ -37,7 +37,9 @@ class Direct(Method):
     def refuse(cls, problem: Problem) -> None:
         super().refuse(problem)
         p = problem
-        if not (p.loss.quadratic and p.reg.plain and np.all(np.asarray(p.reg.l2) <= p.faint_l2)):
+        if not (
+            p.loss.quadratic and p.reg.plain and np.all(np.asarray(p.reg.l2) <= p.most_faint_l2)
+        ):
             raise IncompatibleError(
                 "direct is for least squares without any penalty or bounds: use method 'auto'"
             )
