@@ -10,7 +10,20 @@ from .direct import Direct
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_SMOOTH_GRAM
-from .tuning import FEW_LINES, HARD, LARGE_DATA, SMALL_L1, SQUARE, VERY_TALL
+from .tuning import (
+    COUNTS,
+    COUNTS_WIDE,
+    DENSE_ENOUGH,
+    FEW_LINES,
+    HARD,
+    LARGE_DATA,
+    MEDIUM_DATA,
+    QUITE_WIDE,
+    SMALL_L1,
+    SQUARE,
+    VERY_TALL,
+    VERY_WIDE,
+)
 
 __all__ = ["pick"]
 
@@ -40,12 +53,32 @@ def unpenalised_and_small(problem: Problem) -> bool:
     return True
 
 
+def tied_rows_win(problem: Problem) -> bool:
+    """Whether x had better be tied to the rows' dual variables: sparse data, an l2 that counts.
+
+    A pass over short rows is cheap, and a dozen will do; the wider the data, the more alike they
+    are to a single step of all.
+    """
+    p = problem
+    if not (p.reg.plain and p.mu > 0 and p.d >= p.n and p.grid.shape == (1, 1)):
+        return False
+    if p.stored >= DENSE_ENOUGH * p.n * p.d:
+        return False
+    if p.stored > MEDIUM_DATA:
+        least = 0.0 if p.d >= VERY_WIDE * p.n else 1.0
+    else:
+        least = COUNTS_WIDE if p.d >= QUITE_WIDE * p.n else COUNTS
+    return p.mu * p.n >= least * float(p.row_norms_squared.mean())
+
+
 def pick(problem: Problem) -> tuple[str, str]:
     """Name of the method to run and the reason, in a few words."""
     p = problem
     if p.loss.quadratic and unpenalised_and_small(p):
         return "direct", "least squares without penalty: one factor, the least norm"
     smooth = p.gamma > 0 or p.label_kind == "count"
+    if p.gamma > 0 and not p.loss.quadratic and tied_rows_win(p):
+        return "rows", "smooth loss, l2 > 0, sparse, at least as many columns as rows"
     if smooth and few_rows(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
     face = best_face(p)
@@ -60,7 +93,7 @@ def pick(problem: Problem) -> tuple[str, str]:
     easy = strong and p.reg.plain
     if easy and face == "primal" and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES:
         return "newton", "smooth loss, few columns"
-    if easy and sparse and (face == "primal" or p.mu * p.n >= 1.0):
+    if easy and sparse and face == "primal":
         return "rows", "smooth loss, l2 > 0, large and sparse"
     wide = strong and sparse and p.mu * p.n >= 1.0 and not few_columns(p)
     if wide and not p.reg.plain and many_columns_move(p):

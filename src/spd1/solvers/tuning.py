@@ -17,6 +17,11 @@ LARGE_DATA = 50_000  # stored entries, beyond which rows are worth a thought
 FEW_LINES = 300  # rows or columns
 VERY_TALL = 16  # rows a column
 SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
+DENSE_ENOUGH = 0.3  # share of stored entries, beyond which data is as good as dense
+MEDIUM_DATA = 200_000  # the same, beyond which Newton's steps on the dual pay where l2 is small
+QUITE_WIDE, VERY_WIDE = 4, 8  # columns a row
+COUNTS = 0.02  # least n l2 over the mean square of a row for which rows tie x to y, ...
+COUNTS_WIDE = 5e-4  # ... and the same for wide data
 HARD = 30  # mean curvature of a column over l2
 SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 
