@@ -6,7 +6,8 @@ cores that others use took a hundred times as long; and the last bits would depe
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -14,14 +15,16 @@ __all__ = ["one_thread"]
 
 
 @cache
-def _controller() -> Any:
+def _libraries() -> list[Any]:
+    """What sets the threads of each BLAS in the process; looking for them takes milliseconds."""
     import scipy.linalg  # noqa: F401  (its library must be loaded to be found)
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-def one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Within this context linear algebra runs on one thread; the setting before comes back.
 
     Examples
@@ -29,5 +32,14 @@ def one_thread() -> AbstractContextManager[Any]:
     >>> with one_thread():
     ...     pass
     """
-    context: AbstractContextManager[Any] = _controller().limit(limits=1)
-    return context
+    changed = []
+    try:
+        for library in _libraries():
+            before = library.get_num_threads()
+            if before is not None and before != 1:
+                changed.append((library, before))
+                library.set_num_threads(1)
+        yield
+    finally:
+        for library, before in changed:
+            library.set_num_threads(before)

@@ -32,7 +32,7 @@ from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
 from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
-from ..tuning import BLOCK, ENTRIES_A_CHUNK
+from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
 from .kernels import (
     GRADIENT,
     SHRINK,
@@ -89,7 +89,9 @@ class RowTiles(TileMethod):
             self.tied_geometry = Geometry(p.row_norms_squared / p.mu, p.c)
             simple = p.reg.scalar and p.reg.plain
             self.scale = -1.0 / p.mu if simple else 0.0  # x = scale G
-        self.passes_ahead = 2 if self.tied else 1  # before the next look at the certificate
+        self.passes_ahead = 1  # before the next look at the certificate
+        if self.tied:  # a look at small data costs as much as several passes
+            self.passes_ahead = min(max(ENTRIES_A_LOOK // max(p.stored, 1), 2), 8)
         self._pair: Pair | None = None
 
     @property
