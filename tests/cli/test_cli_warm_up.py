@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from contextlib import nullcontext
 
 import pytest
 from test_cli_signals import start, wait_for
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from spd1 import linear_model
 from spd1.cli import warm_up
 from spd1.cli.app import app
+from spd1.cli.show import GapBar
 from spd1.kernel.announce import TALLY
 
 
@@ -27,7 +29,7 @@ def few(monkeypatch, losses):
 
 def test_every_combination_is_fitted_and_none_is_refused(monkeypatch):
     few(monkeypatch, warm_up.USUAL)
-    monkeypatch.setattr(warm_up, "suppress", lambda *kinds: __import__("contextlib").nullcontext())
+    monkeypatch.setattr(warm_up, "suppress", lambda *kinds: nullcontext())
     done = 0
     for _, fit in warm_up.tasks(warm_up.USUAL | warm_up.MORE):
         fit()
@@ -65,3 +67,15 @@ def test_ctrl_c_ends_it_and_keeps_what_is_compiled(tmp_path):
     count = int(re.search(r"(\d+) compiled", out).group(1))
     assert count >= 2
     assert len(list((tmp_path / "cache").rglob("*.nbc"))) == count
+
+
+def test_the_bar_of_a_fit_says_when_kernels_are_compiled():
+    bar = GapBar(1e-6, shown=False)
+    bar.live = True  # as on a terminal
+    with bar:
+        TALLY.begin("sums on dense data", "", True)
+        [task] = bar.bar.tasks
+        assert (task.description, task.fields["state"]) == ("compiling", "sums on dense data")
+        TALLY.end()
+        assert task.description == "solving"
+    assert TALLY.watchers == []
