@@ -60,7 +60,7 @@ def test_they_are_found_without_a_folder_to_write_to(built, tmp_path):
     assert built[0].run(SCRIPT, NUMBA_CACHE_DIR=nowhere) == (built[1], "")
 
 
-def test_they_name_no_file_of_the_builder(built):
+def test_they_hold_no_source_text_of_the_builder(built):
     box, _ = built
     for path in (box.package / "_kernels").iterdir():
         assert str(box.root).encode() not in path.read_bytes(), path.name
