@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo reproduce test test-plain test-full lint bench clean
+.PHONY: help demo reproduce test test-plain test-full lint bench wheel clean
 
 help:
 	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
 	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
+	@echo "make wheel      a wheel with compiled kernels, for this Python and Numba: dist/"
 
 $(BIN)/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
@@ -70,6 +71,12 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/race.py $(RACE)
+
+# Kernels that others will run: nothing of this machine's cache, nothing of its processor's own.
+wheel: $(VENV)/demo.stamp
+	rm -rf build/kernels
+	$(BIN)/spd1 warm-up --all --into build/kernels
+	SPD1_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction

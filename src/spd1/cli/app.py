@@ -14,6 +14,7 @@ from .fit import fit
 from .info import convert, info
 from .reproduce import reproduce
 from .use import certify, evaluate, predict
+from .warm_up import warm_up
 
 HELP = (
     "Regularized linear models, every answer with a certificate: a proven bound on how far it is "
@@ -46,4 +47,5 @@ def options(
 options.__doc__ = HELP
 for command in (fit, predict, evaluate, certify, info, compare, convert, reproduce):
     app.command()(command)
+app.command("warm-up")(warm_up)
 app.add_typer(datasets_app, name="datasets")

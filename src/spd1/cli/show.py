@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io import Data
+from ..kernel.announce import watching
 from ..models.model import label_text
 from ..result import Progress as Row
 
@@ -59,7 +61,10 @@ def describe_data(data: Data) -> str:
 
 
 class GapBar:
-    """A live bar on standard error: how much of the way, on a log scale, the gap has come."""
+    """A live bar on standard error: how much of the way, on a log scale, the gap has come.
+
+    While kernels are compiled it says so, instead of lines that would run through it.
+    """
 
     def __init__(self, tol: float, shown: bool) -> None:
         self.tol, self.first = tol, 0.0
@@ -73,13 +78,25 @@ class GapBar:
             disable=not shown,
         )
         self.task = self.bar.add_task("solving", total=1.0, state="")
+        self.live = shown and self.bar.console.is_terminal
+        self.compilations = ExitStack()
 
     def __enter__(self) -> Callable[[Row], bool]:
+        if self.live:
+            self.compilations.enter_context(watching(self.compile))
         self.bar.start()
         return self.update
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
+        self.compilations.close()
+
+    def compile(self, name: str, begins: bool) -> None:
+        """Say that a kernel is being compiled, or no longer."""
+        if begins:
+            self.bar.update(self.task, description="compiling", state=name)
+        else:
+            self.bar.update(self.task, description="solving", state="")
 
     def update(self, row: Row) -> bool:
         """Show a row of the trace; never asks the run to stop."""

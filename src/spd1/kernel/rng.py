@@ -45,7 +45,9 @@ def shuffle_blocks(order, key, counter, block):
     """Fill ``order`` with 0 .. n-1, blocks of consecutive rows in random order."""
     n = len(order)
     count = (n + block - 1) // block
-    blocks = np.arange(count)
+    blocks = np.empty(count, np.int64)  # np.arange would compile longer than all the rest
+    for k in range(count):
+        blocks[k] = k
     for k in range(count - 1, 0, -1):
         other = index(key, counter + k, k + 1)
         blocks[k], blocks[other] = blocks[other], blocks[k]
