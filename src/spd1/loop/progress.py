@@ -33,6 +33,13 @@ class ProgressLine:
         if last and self.live:
             self.out.write("\n")
 
+    def compiling(self, name: str, begins: bool) -> None:
+        """Say that a kernel is being compiled, where the next row will be."""
+        if begins:
+            text = f"{self.name:8s} compiling {name}"
+            self.out.write(f"\r{text:<100s}" if self.live else f"{text}\n")
+            self.out.flush()
+
     def write(self, row: Progress, rel_gap: float) -> None:
         """Write one line, or write over the last one."""
         text = (

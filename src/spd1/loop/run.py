@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from ..control.prospect import Prospect
 from ..control.steps import Proposal, Seen, StepRule, make_rule
 from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
+from ..kernel.announce import watching
 from ..kernel.jit import clock
 from ..problem import Problem
 from ..result import Progress, Result, Trace
@@ -97,13 +99,25 @@ class Run:
         verbose: bool,
     ) -> Result:
         """Run from a point until there is a reason to stop."""
+        line = ProgressLine(self.method.name, self.tol) if verbose else None
+        with watching(line.compiling) if line else nullcontext():
+            return self.run(x, y, v, callback, line)
+
+    def run(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        v: np.ndarray | None,
+        callback: Callback | None,
+        line: ProgressLine | None,
+    ) -> Result:
+        """The same with a line to show progress on."""
         self.ledger.allow(self.method.most_passes)
         self.method.adopt(self.rule.first())
         with np.errstate(all="ignore"):
             self.method.begin(x, y, v)
             self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
-        line = ProgressLine(self.method.name, self.tol) if verbose else None
         status, stepped = "", False
         try:
             while not status:
