@@ -30,6 +30,7 @@ from .tuning import (
     NEAR,
     SWEEP_GOAL,
     SWEEPS,
+    WELL_CURVED,
     WORTHWHILE,
 )
 
@@ -121,10 +122,19 @@ class Models:
     def gram_pays(self, gram: GramOfLines, work: WorkingSet) -> bool:
         """Whether to go over to the Gram matrix of what moves without further sweeps."""
         face, (chosen, lines, table) = self.face, work
+        if face.quadratic and self.pace.lazy == 0 and self.strongly_curved(work):
+            return False
         part = gram.part(chosen, self.able(face.z[chosen], face.gradient[chosen], table))
         if not gram.pays(lines.part(part), chosen[part], lines.sweep):
             return False
         return gram.cost <= LITTLE or not self.pace.sweeps_will_do(gram.cost)
+
+    def strongly_curved(self, work: WorkingSet) -> bool:
+        """Whether l2 is a good part of the curvature of dense lines: a few sweeps may do."""
+        l2 = float(np.mean(work.table[:, 2]))
+        if not (work.lines.dense and l2 > 0.0 and len(self.face.z) <= work.lines.width):
+            return False
+        return float(np.mean(self.curvatures_of(work))) <= WELL_CURVED * l2
 
     def gram_is_cheaper(self, free: int, seconds: float) -> bool:
         """Whether Newton's step had better be taken on a Gram matrix, which serves again."""

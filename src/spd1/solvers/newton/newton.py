@@ -146,7 +146,8 @@ class Newton(Method):
     def step_on_set(self, face: Any) -> Iterator[None]:
         """Choose a working set and minimise over it; then look at every coordinate."""
         chosen = self.choice.next()
-        self.ledger.products += float(len(chosen)) ** 3 / 3.0 + 100.0 * float(len(chosen)) ** 2
+        size = float(min(len(chosen), self.problem.n, self.problem.d))
+        self.ledger.products += size**3 / 3.0 + 100.0 * size * len(chosen)
         work = WorkingSet(chosen, self.choice.lines(chosen), face.numbers(chosen))
         self.pace.begin_epoch()
         last = math.inf

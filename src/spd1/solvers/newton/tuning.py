@@ -35,7 +35,7 @@ FADING_WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
 # The penalty lent to a free column, as a multiple of the l2 at which it is as long in the dual as
 # a row of the others
 WEAK = 100.0  # sweeps dislike rows that all look alike, and
-STRONG = 0.1  # Newton's steps on a small matrix do not mind
+WELL_CURVED = 0.1  # Newton's steps on a small matrix do not mind
 SAME_L2 = 30.0  # this penalty and l2 within the factor are made equal: that is faster
 
 # Curvature that stands in for none, as a share of the largest
@@ -62,6 +62,7 @@ SMOOTH_STEPS = 6  # of Newton's without a look, where nothing has a kink
 INNER = 0.1  # relative to the gap, ...
 INNER_DENSE = 0.01  # ... and on the dual of dense data, where a look costs as much as many sweeps
 LEAST_INNER = 1e-10  # the same after epochs that did not help
+WELL_CURVED = 3.0  # curvature of lines over l2, up to which sweeps come before any Gram matrix
 SWEEP_GOAL = 0.3  # of what an epoch may leave: sweeps go so far
 SHARP = 0.3  # the same of a model on a Gram matrix, at first: it costs little to be sharper
 SHARPEST = 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....problem import Problem
 from ....regularizers import ElasticNet
-from ..tuning import FEW_COLUMNS, FEW_ROWS, MOST_FREE, TALL, TALL_GRAM, WIDE
+from ..tuning import FEW_COLUMNS, FEW_ROWS, MOST_FREE, TALL, TALL_GRAM, WELL_CURVED, WIDE
 from .base import Face
 from .dual import DualFace
 from .free import FreeFace, FreeGramFace
@@ -64,9 +64,11 @@ def few_rows(problem: Problem) -> bool:
 
 
 def few_columns(problem: Problem) -> bool:
-    """Whether this is least squares with few columns."""
+    """Whether this is least squares with few columns, and an l2 that leaves sweeps much to do."""
     p = problem
-    return p.loss.quadratic and TALL_GRAM * p.d <= p.n and p.d <= FEW_COLUMNS
+    if not (p.loss.quadratic and TALL_GRAM * p.d <= p.n and p.d <= FEW_COLUMNS):
+        return False
+    return not p.grid.dense or p.grid.square_sum > WELL_CURVED * p.mu * p.n * p.d
 
 
 def face_of(problem: Problem) -> Face:
