@@ -35,7 +35,7 @@ FADING_WITH_L2 = (1.0, 0.7, 1e-4)  # the same where some columns have l2 > 0
 # The penalty lent to a free column, as a multiple of the l2 at which it is as long in the dual as
 # a row of the others
 WEAK = 100.0  # sweeps dislike rows that all look alike, and
-WELL_CURVED = 0.1  # Newton's steps on a small matrix do not mind
+STRONG = 0.1  # Newton's steps on a small matrix do not mind
 SAME_L2 = 30.0  # this penalty and l2 within the factor are made equal: that is faster
 
 # Curvature that stands in for none, as a share of the largest
