@@ -118,9 +118,14 @@ def instance_of(seed: Seed) -> Instance:
 class RandomShelf:
     """Stands for the data sets of the race."""
 
+    def __init__(self, most: float) -> None:
+        self.most = most
+
     def instance(self, seed: Any) -> Instance:
         one = instance_of(seed)
         stored = one.A.nnz if one.sparse else one.A.size
+        if stored > self.most:
+            raise FileNotFoundError(f"{stored} stored entries, more than --most")
         kind = "sparse" if one.sparse else "dense"
         say(f"  {kind} {one.n} x {one.d}, {stored} stored, l1 {one.l1:.2g}, l2 {one.l2:.2g}")
         return one
@@ -195,6 +200,7 @@ def arguments() -> argparse.Namespace:
     add("--confirm", action="store_true", help="with --no-peers: time the best two again, too")
     add("--redo", action="store_true", help="time peers again that have results")
     add("--method", default="auto", help="method of spd1 (default: auto)")
+    add("--most", type=float, default=math.inf, help="skip problems with more stored entries")
     add("--regret", action="store_true", help="auto against each of our own methods")
     add("--report", action="store_true", help="only print the tables of kept results")
     add("--seconds", type=float, default=5.0, help="limit of one run (default 5)")
@@ -211,7 +217,7 @@ def main() -> None:
         show_regret(seeds)
         return
     race = Race(options)
-    race.shelf = RandomShelf()  # type: ignore[assignment]
+    race.shelf = RandomShelf(options.most)  # type: ignore[assignment]
     if not options.report:
         race.go(seeds)  # type: ignore[arg-type]
     report(race.store, [seed.name for seed in seeds], options.method)
