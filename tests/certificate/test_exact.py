@@ -26,6 +26,11 @@ def test_no_certificate_of_a_hostile_problem_lies(first):
     assert points > 5 * CHUNK
 
 
+def test_what_was_flagged_once_is_honest_now():
+    flags, _ = run([3985, 5482, 5926, 7813, 14783, 15308, 16003])
+    assert not flags, "\n".join(map(str, flags))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(500, 20_500, 500))
 def test_no_certificate_of_many_hostile_problems_lies(first):

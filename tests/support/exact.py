@@ -10,7 +10,7 @@ their terms. A certificate of x by y is right up to
     B(x, y) = C eps { sum_i c_i [ [phi(u_i)] + [phi*(y_i)] + max(|y_i|, |phi'(u_i)|) (|A||x|)_i ]
                     + sum_j [ g_j(x_j) + [g_j*(v_j)] + max(|x_j|, |s_j|) S_j ]
                     + min(max_j S_j / l1_j, 1e-10 / eps) (|P(x)| + sum_i c_i [phi*(y_i)]) }
-              + (n + d + sum_j l2_j) 1e-320          (squares below 1e-308 lose digits)
+              + (n + d + sum_j l2_j) 1e-310          (squares below 1e-308 lose digits)
 
 where [.] is the sum of the sizes of a formula's terms (b y + y^2/2: |b y| + y^2/2), s_j = argmax
 g_j*, the largest |phi'| and |s_j| of all u and v that are within C eps (|A||x|)_i and C eps S_j
@@ -43,7 +43,7 @@ CONTEXT = decimal.Context(
 SLACK = 8
 EPS = Decimal(2) ** -52
 SUBTLE = Decimal("1e-10")
-LEAST = Decimal("1e-320")
+LEAST = Decimal("1e-310")
 INF = Decimal("Infinity")
 ZERO, ONE, TWO, HALF, QUARTER = (Decimal(t) for t in ("0", "1", "2", "0.5", "0.25"))
 

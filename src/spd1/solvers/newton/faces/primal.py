@@ -55,10 +55,11 @@ class PrimalFace(Face):
         return shrunk_pair(self.problem, self.z.copy(), self.m.copy(), y, -self.gradient, self.tol)
 
     def dual_point(self) -> np.ndarray:
-        """phi'(m); the slope tells it, where another look at the margins costs logarithms."""
+        """phi'(m), as the slope tells it: the gradient is that of the slope, and y must be, too.
+
+        Small differences of large margins and targets would make another y of them.
+        """
         p = self.problem
-        if not p.loss.dear:
-            return dual_from_margins(p, self.m)
         y = np.empty(p.n)
         inside_domain(-self.slope, p.c, *self.domain, y)
         return y
