@@ -209,26 +209,32 @@ class Race:
             ours.save()
 
 
+def shared_arguments(parser: argparse.ArgumentParser, seconds: float, reference: float) -> None:
+    """What every race asks for."""
+    add = parser.add_argument
+    add("--out", default=str(Path(__file__).parent / "results"), help="where results go")
+    add("--method", default="auto", help="method of spd1 (default: auto)")
+    add("--peers", default="", help="regular expression on peer names")
+    add("--no-peers", action="store_true", help="only time spd1; peers as measured before")
+    add("--no-spd1", action="store_true", help="only time the peers")
+    add("--confirm", action="store_true", help="with --no-peers: time the best two again, too")
+    add("--redo", action="store_true", help="time peers again that have results")
+    add("--report", action="store_true", help="only print the tables of kept results")
+    add("--seconds", type=float, default=seconds, help=f"limit of one run (default {seconds:g})")
+    add("--reference-seconds", type=float, default=reference, help="limit of one step towards P*")
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--data", help="folder of the LIBSVM files (default: SPD1_DATA)")
-    add("--out", default=str(Path(__file__).parent / "results"), help="where results go")
     add("--cache", help="folder for parsed data and optima (default: OUT/race-cache)")
-    add("--method", default="auto", help="method of spd1 (default: auto)")
     add("--only", default="", help="regular expression on problem names")
-    add("--peers", default="", help="regular expression on peer names")
-    add("--no-peers", action="store_true", help="only time spd1; peers as measured before")
-    add("--no-spd1", action="store_true", help="only time the peers")
-    add("--confirm", action="store_true", help="with --no-peers: time the best two again, too")
-    add("--redo", action="store_true", help="time peers again that have results")
     add("--quick", action="store_true", help="small data sets only")
     add("--list", action="store_true", help="list problems and peers, run nothing")
-    add("--report", action="store_true", help="only print the tables of kept results")
-    add("--seconds", type=float, default=10.0, help="limit of one run (default 10)")
-    add("--reference-seconds", type=float, default=60.0, help="limit of one step towards P*")
+    shared_arguments(parser, 10.0, 60.0)
     return parser.parse_args()
 
 

@@ -18,13 +18,12 @@ import math
 import statistics
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from race import Race, one_thread, say
+from race import Race, one_thread, say, shared_arguments
 from race_problems import FAMILY_LOSS, Instance, l1_max, narrow
 from race_report import report
 
@@ -193,18 +192,9 @@ def arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--seeds", default="60-119", help="such as 0-59 or 3,7,12-14 (default 60-119)")
-    add("--out", default=str(Path(__file__).parent / "results"), help="where results go")
-    add("--peers", default="", help="regular expression on peer names")
-    add("--no-peers", action="store_true", help="only time spd1; peers as measured before")
-    add("--no-spd1", action="store_true", help="only time the peers")
-    add("--confirm", action="store_true", help="with --no-peers: time the best two again, too")
-    add("--redo", action="store_true", help="time peers again that have results")
-    add("--method", default="auto", help="method of spd1 (default: auto)")
     add("--most", type=float, default=math.inf, help="skip problems with more stored entries")
     add("--regret", action="store_true", help="auto against each of our own methods")
-    add("--report", action="store_true", help="only print the tables of kept results")
-    add("--seconds", type=float, default=5.0, help="limit of one run (default 5)")
-    add("--reference-seconds", type=float, default=20.0, help="limit of one step towards P*")
+    shared_arguments(parser, 5.0, 20.0)
     parser.set_defaults(data=None, cache=None)
     return parser.parse_args()
 

@@ -143,7 +143,7 @@ def test_bounds_on_one_side_count_with_the_move_that_balances_other_columns(end,
 
 def test_a_million_rows_in_order_of_their_labels():
     """A sum from the first row to the last is off by more than the stated share of its terms."""
-    from spd1.certificate.balance import free_columns_of
+    from spd1.certificate.free_columns import free_columns_of
     from spd1.problem import ROUNDED
 
     rng = np.random.default_rng(0)

@@ -13,8 +13,10 @@ import numpy as np
 from ..kernel.jit import kernel
 from ..problem import ROUNDED, SUBTLE
 from ..terms import loss_terms_near
-from .balance import FreeColumns, Vicinity, free_columns_of, mended, vicinity
+from .balance import mended
+from .free_columns import FreeColumns, free_columns_of
 from .tuning import SNAPPED
+from .vicinity import Vicinity, vicinity
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -116,7 +118,7 @@ def made_feasible(
 def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | None]:
     """The point mended for columns without penalty, and its vicinity; None if that fails."""
     free = free_columns_of(problem)
-    if free is None or free.all:
+    if free is None or free.spanned:
         return y, None
     starts = [lambda: y, lambda: snapped(problem, y, free)]
     if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses

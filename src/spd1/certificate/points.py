@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..terms import dual_guess, loss_terms, loss_terms_near, net_terms, net_terms_near
-from .balance import Vicinity, free_columns_of
 from .feasible import made_feasible
+from .free_columns import free_columns_of
 from .tuning import REACH
+from .vicinity import Vicinity
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -60,7 +61,7 @@ class Pair(NamedTuple):
 
     ``open`` is the part of ``columns`` that stands for columns without penalty that are
     combinations of others to within rounding, and ``reach`` what is assumed of these: that each
-    adds no more to a prediction. See ``certificate/balance.py``.
+    adds no more to a prediction. See ``certificate/vicinity.py``.
     """
 
     point: PrimalPoint

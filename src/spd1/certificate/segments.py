@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import helper, kernel
-from .balance import Vicinity
 from .feasible import room_inside
 from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
 from .tuning import CANCELLED, ROUGHLY, SECTIONS
+from .vicinity import Vicinity
 
 if TYPE_CHECKING:
     from ..problem import Problem

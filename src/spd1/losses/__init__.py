@@ -54,7 +54,7 @@ LOSSES: dict[str, Any] = {
 
 REQUIRED = ("phi", "derivative", "conjugate", "prox_conjugate")
 SAYS_OF_ITSELF = (
-    "_fields", "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities", "dear",
+    "_fields", "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities",
 )  # fmt: skip
 
 # Parameter -> what it must satisfy, for the losses of the package.

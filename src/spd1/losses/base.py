@@ -113,8 +113,3 @@ class Loss:
     def probabilities(self) -> bool:
         """Whether 1 / (1 + exp(-u)) is the probability of the label +1."""
         return False
-
-    @property
-    def dear(self) -> bool:
-        """Whether phi' takes an exponential or a logarithm: not to be computed twice."""
-        return False

@@ -147,7 +147,3 @@ class Logistic(NamedTuple):
     @property
     def probabilities(self) -> bool:
         return True
-
-    @property
-    def dear(self) -> bool:
-        return True

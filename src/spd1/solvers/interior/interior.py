@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
 
 from ...certificate.gap import floor_of
 from ...certificate.points import (
@@ -37,17 +36,16 @@ from ...certificate.points import (
 from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
-from ...kernel.jit import kernel
 from ...problem import ROUNDED, Problem
 from ...terms import loss_domain, loss_terms
 from ..base import Method
 from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
 from .normal import Normal
+from .parts import dependent, inverse, loss_curves, middle
 from .tuning import (
     BLOCKED,
     DEAR_PROOF,
-    DEPENDENT_SHARE,
     FARTHER,
     FIRST_PRODUCT,
     FLOP_SECONDS,
@@ -65,14 +63,6 @@ from .tuning import (
 )
 
 __all__ = ["Interior"]
-
-
-@kernel
-def loss_curves(u, b, loss, slope, bend):
-    """First and second derivative of phi."""
-    for i in range(len(u)):
-        slope[i] = loss.derivative(u[i], b[i])
-        bend[i] = loss.curvature(u[i], b[i])
 
 
 PRIMAL = (1, 2)  # kinks whose variable is primal, s and x; their pushes are dual, and vice versa
@@ -191,12 +181,12 @@ class Interior(Method):
         )
         size = size if size > 0.0 else 1.0
         wide = size / self.gamma if self.gamma > 0.0 else size
-        at = np.zeros(len(self.b)) if self.curved else _middle(*self.ends, wide)
+        at = np.zeros(len(self.b)) if self.curved else middle(*self.ends, wide)
         self.rows = Kinks(*self._row_bounds(), at)
         tube = np.full(len(self.b), self.eps if self.eps > 0.0 else math.inf)
         self.tubes = Kinks(-tube, tube, np.zeros(len(self.b)))
         inside = FARTHER**self.farther * size / math.sqrt(max(len(self.l1), 1))
-        self.columns = Kinks(*self.box, _middle(*self.box, inside))
+        self.columns = Kinks(*self.box, middle(*self.box, inside))
         sign = np.where(self.l1 > 0.0, self.l1, math.inf)
         self.signs = Kinks(-sign, sign, np.zeros(len(self.l1)))
         u = self.A @ self.columns.w
@@ -271,13 +261,12 @@ class Interior(Method):
     def pull(self) -> np.ndarray:
         """What is left of the condition of each column."""
         pull = self.A.T @ (self.c * self.rows.w) + self.l2 * self.columns.w + self.signs.w
-        return np.asarray(pull + self.columns.up - self.columns.down)
+        return np.asarray(pull + self.columns.rho)
 
     def step(self) -> None:
         """Aim at mu = 0, see how far that goes, aim at what is realistic, and go there."""
         u = self.A @ self.columns.w
-        self.noise = ROUNDED * (self.size @ np.abs(self.columns.w) + np.abs(self.b))
-        tubes, signs = _inverse(self.tubes), _inverse(self.signs)
+        tubes, signs = inverse(self.tubes), inverse(self.signs)
         if self.curved:
             W, slope = 1.0 / np.maximum(self.row_curves(u)[1], 1e-300), u
         else:
@@ -291,7 +280,7 @@ class Interior(Method):
             self.exhausted = True
             return
         force = self.A.T @ (self.c * self.rows.w)
-        curves = slope, tubes, signs, u, force
+        curves = self.residual(slope, u), tubes, signs, force
         ahead = self.direction(normal, curves, 0.0, None)
         mu = self.mean_product()
         goal = 0.0
@@ -349,14 +338,13 @@ class Interior(Method):
         self, normal: Normal, curves: Any, mu: float, past: Direction | None
     ) -> Direction:
         """Newton's step towards products of mu."""
-        slope, tubes, signs, u, force = curves
+        left, tubes, signs, force = curves
         mu_columns = mu / max(len(self.l1), 1)
         were = past if past is not None else (None, None, None, None)
         k1, k2 = self.rows.aim(mu, were[0]), self.tubes.aim(mu, were[1])
         k3, k4 = self.columns.aim(mu_columns, were[2]), self.signs.aim(mu_columns, were[3])
-        y, s, x, z = (kinks.w for kinks in self.kinks)
-        pushed = self.rows.up - self.rows.down
-        e = self.residual(slope + s + pushed, u) + (k1 - pushed) + tubes * (y - k2)
+        y, _, x, z = (kinks.w for kinks in self.kinks)
+        e = left + (k1 - self.rows.rho) + tubes * (y - k2)
         g = force + self.l2 * x + z + signs * (x - k4) + k3
         dx, p = normal.solve(g, e)
         dy = p / self.c
@@ -368,10 +356,11 @@ class Interior(Method):
             self.signs.pushes(dz, mu_columns, were[3]),
         )
 
-    def residual(self, wanted: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def residual(self, slope: np.ndarray, u: np.ndarray) -> np.ndarray:
         """What is left of the rows' conditions, unless it may be the rounding of u."""
-        left = wanted - u
-        return np.where(np.abs(left) <= self.noise, 0.0, left)
+        left = slope + self.tubes.w + self.rows.rho - u
+        noise = ROUNDED * (self.size @ np.abs(self.columns.w) + np.abs(self.b))
+        return np.where(np.abs(left) <= noise, 0.0, left)
 
     @property
     def kinks(self) -> tuple[Kinks, Kinks, Kinks, Kinks]:
@@ -447,39 +436,3 @@ class Interior(Method):
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError("interior has no step sizes: use steps='auto'")
-
-
-def dependent(A: np.ndarray, moves: np.ndarray, problem: Problem) -> np.ndarray:
-    """Columns without penalty and bounds that others stand for: they may stay where they are."""
-    found = np.zeros(A.shape[1], dtype=bool)
-    low, high = problem.dual_bounds
-    if low is None or high is None:
-        return found
-    free = np.flatnonzero(moves & (low == 0.0) & (high == 0.0))
-    if len(free) < 2:
-        return found
-    M = A[:, free] / np.abs(A[:, free]).max(axis=0)
-    M /= np.sqrt(np.einsum("ij,ij->j", M, M))
-    R, order = qr(M, mode="r", pivoting=True, check_finite=False, overwrite_a=True)
-    pivots = np.abs(np.diagonal(R))
-    rank = int(np.count_nonzero(pivots > DEPENDENT_SHARE * math.sqrt(len(A)) * pivots[0]))
-    found[free[order[rank:]]] = True
-    return found
-
-
-def _inverse(kinks: Kinks) -> np.ndarray:
-    """1 / slope where there are kinks, else 0: no movement at all."""
-    return np.where(kinks.any, 1.0 / np.where(kinks.any, kinks.slope, 1.0), 0.0)
-
-
-def _middle(low: np.ndarray, high: np.ndarray, size: float) -> np.ndarray:
-    """A point well inside each interval; from a single end, about ``size`` away."""
-    below, above = np.isfinite(low), np.isfinite(high)
-    with np.errstate(invalid="ignore"):
-        half = np.where(below & above, 0.5 * (high - low), size)
-        centre = np.where(below & above, low + half, 0.0)
-        step = np.minimum(half, size)
-    from_low = np.where(below & ~above, low + size, centre)
-    found = np.where(above & ~below, high - size, from_low)
-    near_zero = below & above & (low + 0.1 * step < 0.0) & (high - 0.1 * step > 0.0)
-    return np.asarray(np.where(near_zero & (half > size), 0.0, found), dtype=float)

@@ -55,6 +55,11 @@ class Kinks:
         self.down = np.where(self.has_down, np.maximum(-rho, 0.0) + mu / self.below, 0.0)
 
     @property
+    def rho(self) -> np.ndarray:
+        """What pushes w, up and down."""
+        return self.up - self.down
+
+    @property
     def slope(self) -> np.ndarray:
         """How much rho grows with w."""
         return self.up / self.above + self.down / self.below

@@ -27,4 +27,3 @@ FIRST_PRODUCT = 100.0  # times the objective: 1 stood still on rows of very diff
 MOST_STARTS = 3  # where columns have bounds: a start near them may be far too near
 FARTHER = 1e6  # times the distance of the start before
 NO_PRODUCT = 1e-12  # times the floor of the gap: smaller products change nothing any more
-DEPENDENT_SHARE = 4e-15  # of a column outside the span of others, over sqrt(n): rounding
