@@ -169,7 +169,7 @@ class Problem:
         reg, d = self.reg, self.d
         if reg.mu > self.most_faint_l2:
             return None, None
-        flat = np.asarray(reg.l2) <= self.faint_l2
+        flat = np.asarray(reg.l2) <= (0.0 if reg.mu == 0.0 and reg.scalar else self.faint_l2)
         if reg.scalar and np.all(flat):
             high = math.inf if reg.upper < math.inf else reg.l1
             low = -math.inf if reg.lower > -math.inf else -reg.l1
@@ -185,7 +185,7 @@ class Problem:
         low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
         return low, high
 
-    @property
+    @cached_property
     def most_faint_l2(self) -> float:
         """An l2 up to this, of all columns, is so small that the rounding of v shows in v^2 / l2.
 
@@ -228,7 +228,12 @@ class Problem:
         For targets that are far from zero, at a constant prediction: else their mean alone, which
         an intercept takes away, would make any gap look small.
         """
-        start = self.primal(self.reg.minimiser(self.d))
+        if self.reg.scalar and self.reg.lower <= 0.0 <= self.reg.upper:
+            nothing = np.zeros(self.n)
+            start = float(loss_terms(nothing, nothing, self.b, self.c, self.loss)[0])
+            start = start if math.isfinite(start) else math.inf
+        else:
+            start = self.primal(self.reg.minimiser(self.d))
         if self.label_kind != "real" or np.all(self.b == self.b[0]):
             return start
         level = np.full(self.n, float(self.c @ self.b))

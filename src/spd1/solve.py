@@ -14,7 +14,7 @@ from .certificate.segments import best_multiple
 from .errors import DataError, ParameterError
 from .kernel.rng import key_of
 from .problem import Problem, check_point
-from .result import Result
+from .result import Result, Trace
 
 if TYPE_CHECKING:
     from .loop.run import Callback
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 KEPT_BYTES = 2**24
+WORTH_KEEPING = 0.05  # relative gap: a point farther away sends other methods astray
 
 
 @cache
@@ -117,6 +118,7 @@ def solve(
     from .loop.run import Run
     from .solvers.auto import pick
     from .solvers.registry import builder, method_class
+    from .solvers.sprint.sprint import sprint
 
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
@@ -124,15 +126,29 @@ def solve(
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if limit is not None:
             _positive(limit, name)
+    ledger = Ledger(problem.stored, max_passes, max_seconds)
+    problem = problem.watched(ledger)
+    chosen_here = method == "auto"
+    keep_pages()
+    if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
+        found = sprint(problem, tol, key_of(random_state), ledger)
+        if found is not None:
+            c = found.certificate
+            if c.rel_gap <= tol:
+                trace = Trace()
+                trace.rows = found.rows
+                return Result(
+                    found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, "converged", ledger.passes,
+                    ledger.seconds, trace, f"auto: {found.label}", {}, c.floor, c.reach,
+                )  # fmt: skip
+            if c.rel_gap <= WORTH_KEEPING:
+                x0, y0 = found.x, found.y
     with one_thread():
-        ledger = Ledger(problem.stored, max_passes, max_seconds)
-        problem = problem.watched(ledger)
-        label, chosen_here = method, method == "auto"
+        label = method
         if chosen_here:
             method, reason = pick(problem)
             label = f"auto: {method} ({reason})"
         make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
-        keep_pages()
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
         worker.tol = tol

@@ -166,10 +166,13 @@ def rounding_shows(problem: Problem, y: np.ndarray) -> bool:
     low, high = problem.dual_bounds
     assert low is not None
     assert high is not None
-    least = min(
-        float(np.min(high, where=high > 0.0, initial=math.inf)),
-        -float(np.max(low, where=low < 0.0, initial=-math.inf)),
-    )
+    if problem.reg.scalar and problem.mu == 0.0 and problem.reg.l1 > 0.0:
+        least = problem.reg.l1
+    else:
+        least = min(
+            float(np.min(high, where=high > 0.0, initial=math.inf)),
+            -float(np.max(low, where=low < 0.0, initial=-math.inf)),
+        )
     size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
     return bool(not ROUNDED * size <= SUBTLE * least)
 

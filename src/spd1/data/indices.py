@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
+from ..kernel.jit import kernel
 
 __all__ = ["Lines", "lines_of", "trusted"]
 
 ORDINARY = (np.dtype(np.int32), np.dtype(np.int64))
-PAIRS_AT_ONCE = 2**18  # entries that are compared at a time
 
 
 class Lines(NamedTuple):
@@ -77,9 +77,8 @@ def lines_of(X: Any) -> Lines:
         raise DataError(f"A has dtype {data.dtype}{hint}")
     if not data.dtype.isnative:  # SciPy has no routines for them
         data = data.astype(data.dtype.newbyteorder("="))
-    stored = _check_lines(data, indices, indptr, major, minor)
-    data, indices = data[:stored], indices[:stored]
-    return Lines(M.format, data, indices, indptr, shape, _grow(indices, indptr))
+    stored, grows = _check_lines(data, indices, indptr, major, minor)
+    return Lines(M.format, data[:stored], indices[:stored], indptr, shape, grows)
 
 
 def trusted(X: Any) -> Any:
@@ -161,37 +160,56 @@ def _unsigned(values: np.ndarray) -> np.ndarray:
 
 def _check_lines(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, major: int, minor: int
-) -> int:
-    """Refuse what leads outside the data; return the number of stored entries.
+) -> tuple[int, bool]:
+    """Refuse what leads outside the data; return how much is stored, and whether indices grow.
 
     Without their signs, negative numbers are huge: an end that is negative, or so large that a
     difference would wrap around, is above the one that follows, or above the last.
     """
     if len(indptr) != major + 1:
         raise DataError("A has an indptr array of the wrong length")
-    ends = _unsigned(indptr)
-    if ends[0] != 0 or np.any(ends[1:] < ends[:-1]) or ends[-1] > len(indices):
+    ends = _readable(_unsigned(indptr))
+    if ends[0] != 0 or not _never_fall(ends) or ends[-1] > len(indices):
         raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
     if len(indices) != len(data):
         raise DataError("A has index and data arrays of different lengths")
     stored = int(ends[-1])
-    if stored and _unsigned(indices[:stored]).max() >= minor:
+    largest, grows = walk_along(ends, _readable(_unsigned(indices)))
+    if stored and largest >= minor:
         raise DataError(f"A has an index outside 0 .. {minor - 1}")
-    return stored
+    return stored, grows
 
 
-def _grow(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether indices grow from entry to entry, but where a line ends."""
-    pairs = len(indices) - 1
-    for start in range(0, pairs, PAIRS_AT_ONCE):
-        stop = min(start + PAIRS_AT_ONCE, pairs)
-        falls = indices[start + 1 : stop + 1] <= indices[start:stop]
-        edges = np.array([start + 1, stop + 1], dtype=indptr.dtype)
-        low, high = np.searchsorted(indptr, edges)
-        falls[_signed(indptr[low:high]) - (start + 1)] = False
-        if np.any(falls):
-            return False
-    return True
+def _readable(values: np.ndarray) -> np.ndarray:
+    """A view that can't be written through: one kernel serves both kinds."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+@kernel
+def _never_fall(ends):
+    """Whether no number is below the one before it."""
+    falls = False
+    for k in range(len(ends) - 1):
+        falls |= ends[k + 1] < ends[k]
+    return not falls
+
+
+@kernel
+def walk_along(ends, indices):
+    """The largest index, and whether they grow from entry to entry within every line.
+
+    The ends have been looked at: they stay inside.
+    """
+    largest, falls = np.uint64(0), False
+    for i in range(len(ends) - 1):
+        first, last = np.int64(ends[i]), np.int64(ends[i + 1])
+        for p in range(first, last):
+            largest = max(largest, np.uint64(indices[p]))
+        for p in range(first + 1, last):
+            falls |= indices[p] <= indices[p - 1]
+    return largest, not falls
 
 
 def _compressed(X: Any) -> Any:

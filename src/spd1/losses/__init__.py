@@ -66,6 +66,10 @@ RANGES: dict[str, tuple[float, float, bool]] = {  # low, high, whether the low e
 }
 
 
+KINDS = {str, *LOSSES.values()}
+_known: dict[tuple[type, Any], Any] = {}  # checked before
+
+
 def as_loss(loss: Any) -> Any:
     """Return a loss instance with float parameters from a name, a class or an instance.
 
@@ -78,6 +82,16 @@ def as_loss(loss: Any) -> Any:
         ...
     spd1.errors.ParameterError: Quantile needs 0 < q < 1, got q=1
     """
+    known = (type(loss), loss)  # the class, too: tuples of other classes are equal
+    if type(loss) in KINDS and known in _known:
+        return _known[known]
+    found = _checked(loss)
+    if type(loss) in KINDS:
+        _known[known] = found
+    return found
+
+
+def _checked(loss: Any) -> Any:
     if isinstance(loss, str):
         name = loss.lower().replace("-", "_").replace(" ", "_")
         if name not in LOSSES:

@@ -241,9 +241,13 @@ def gradient_drift(problem: Problem, v: np.ndarray, updates: float, largest: flo
     reg, mu = problem.reg, problem.mu
     if not (mu > 0.0 and np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0)):
         return math.inf
-    size = size_of(v)
-    lost = ROUNDINGS * EPS * (updates + problem.n) * max(size, largest)
-    return (size * lost + lost * lost) / mu
+    return tied_drift(problem, max(size_of(v), largest) ** 2, updates)
+
+
+def tied_drift(problem: Problem, square: float, updates: float) -> float:
+    """The same where zero is feasible, |v|^2 being the largest that was seen."""
+    lost = ROUNDINGS * EPS * (updates + problem.n)
+    return square * (lost + lost * lost) / problem.mu
 
 
 def typical_labels(problem: Problem) -> tuple[float, float]:

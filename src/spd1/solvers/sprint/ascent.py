@@ -1,0 +1,192 @@
+"""Dual ascent row by row, x tied to y: a whole solve for l2 > 0, shrinking and looks included.
+
+With G = A'(c y) and x = -soft(G, l1) / l2, a visit to row i solves its own dual variable exactly:
+
+    u = a_i'x;   y_i+ = prox_{sigma_i phi*}(y_i + sigma_i u),  sigma_i = l2 / (c_i |a_i|^2)
+    G += c_i (y_i+ - y_i) a_i
+
+A look computes all margins and with them the gap. Rows that would stay where they are, a margin of
+their neighbours' movement included, are left out until the next look.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
+from ...kernel.jit import helper, kernel
+from ...kernel.rng import index
+
+__all__ = ["LOOKS", "ascend"]
+
+LOOKS = 64  # rows of the record of looks
+PATIENT = 6  # looks before one that gains nothing is taken for the end
+
+
+@helper
+def shuffle(rows, count, block, key, counter, blocks, order):
+    """Write the first ``count`` rows into order, blocks of them at random."""
+    parts = (count + block - 1) // block
+    for k in range(parts):
+        blocks[k] = k
+    for k in range(parts - 1, 0, -1):
+        other = index(key, counter + k, k + 1)
+        blocks[k], blocks[other] = blocks[other], blocks[k]
+    at = 0
+    for k in range(parts):
+        for p in range(blocks[k] * block, min(count, (blocks[k] + 1) * block)):
+            order[at] = rows[p]
+            at += 1
+
+
+@helper
+def visit_rows(A, b, c, reach, loss, l1, scale, y, G, order, count):
+    """Visit the first rows of an order; returns the squared moves, each by its curvature."""
+    moved = 0.0
+    if l1 > 0.0:
+        for k in range(count):
+            i = order[k]
+            r = reach[i]
+            u = soft_dot(A, i, G, l1)
+            y_new = loss.prox_near(y[i] + scale * u / r, b[i], 1.0 / r, y[i])
+            step = y_new - y[i]
+            if step != 0.0:
+                y[i] = y_new
+                moved += c[i] * step * step * r
+                add_line(A, i, c[i] * step, G)
+        return moved
+    u = line_dot(A, order[0], G)
+    for k in range(count):
+        i, after = order[k], order[min(k + 1, count - 1)]
+        r = reach[i]
+        move = 0.0
+        if r > 0.0:
+            y_new = loss.prox_near(y[i] + scale * u / r, b[i], 1.0 / r, y[i])
+            step = y_new - y[i]
+            y[i] = y_new
+            move = c[i] * step
+            moved += move * step * r
+        u = move_line(A, i, move, after, G)
+    return moved
+
+
+@helper
+def awake(reach, b, loss, u, y, near, rows):
+    """Rows that may move before the next look: those at rest, a margin ``near`` apart, are not."""
+    count = 0
+    for i in range(len(y)):
+        r = reach[i]
+        if r > 0.0:
+            rests = loss.prox_near(y[i] + (u[i] - near) / r, b[i], 1.0 / r, y[i]) == y[i]
+            if rests:
+                rests = loss.prox_near(y[i] + (u[i] + near) / r, b[i], 1.0 / r, y[i]) == y[i]
+            if not rests:
+                rows[count] = i
+                count += 1
+    return count
+
+
+@kernel
+def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
+    """Run until the gap is reached, the budget is spent or the pace is hopeless.
+
+    Parameters
+    ----------
+    kinks : bool
+        Whether rows can come to rest: phi* has a bounded domain that margins reach.
+    block : int
+        Rows that are visited one after the other, as they lie in memory.
+    limits : (tol, floor, most passes)
+    y, G, u : arrays
+        Where to start, and the end: y, A'(c y), margins of x = -soft(G, l1) / l2.
+    record : array of LOOKS x 4
+        Passes, primal, dual and gap of each look.
+
+    Returns
+    -------
+    looks, passes, l2^2 |x|^2
+    """
+    tol, floor, budget = limits
+    n = len(y)
+    scale = -1.0 / l2
+    rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    reach = np.empty(n)
+    count = 0
+    for i in range(n):
+        reach[i] = c[i] * own_square(A, i) / l2
+        if reach[i] > 0.0:
+            rows[count] = i
+            count += 1
+        else:
+            y[i] = loss.derivative(0.0, b[i])
+    active, passes, looks, ahead = count, 0.0, 0, 2
+    last_moved, moved, drawn, total = 0.0, 0.0, 0, 0.0
+    while looks < LOOKS:
+        wanted = 0.0
+        for _ in range(ahead):
+            if active == 0:
+                break
+            shuffle(rows, active, block, key, drawn, blocks, order)
+            drawn += active
+            moved = visit_rows(A, b, c, reach, loss, l1, scale, y, G, order, active)
+            passes += active / max(count, 1)
+            if moved <= wanted:  # about as small a gap as is asked for
+                break
+            if looks > 0 and last_moved > 0.0:
+                wanted = last_moved * tol_share(tol, floor, record, looks)
+        shift = 0.0
+        primal, conjugate, gap = 0.0, 0.0, 0.0
+        for i in range(n):
+            now = 0.0
+            if reach[i] > 0.0:
+                now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
+            shift += abs(now - u[i])
+            u[i] = now
+        for i in range(n):
+            value, star = loss.phi(u[i], b[i]), loss.conjugate(y[i], b[i])
+            counts = c[i] > 0.0
+            primal += c[i] * value if counts else 0.0
+            conjugate += c[i] * star if counts else 0.0
+            bracket = loss.bracket(u[i], y[i], b[i], value, star)
+            gap += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
+        total, size = 0.0, 0.0
+        for j in range(len(G)):
+            over = max(abs(G[j]) - l1, 0.0)
+            total += over * over
+            size += over
+        passes += 1.0
+        primal += 0.5 * total / l2 + l1 * size / l2
+        dual = -(conjugate + 0.5 * total / l2)
+        record[looks, 0], record[looks, 1] = passes, primal
+        record[looks, 2], record[looks, 3] = dual, gap
+        looks += 1
+        size = max(max(abs(primal), abs(dual)), floor)
+        if gap <= tol * size or not gap < math.inf or passes >= budget:
+            break
+        if looks > 1 and hopeless(record, looks, tol * size, budget):
+            break
+        last_moved = moved
+        ahead = 3 if looks == 1 else 8  # the second look tells the pace
+        if kinks:
+            active = awake(reach, b, loss, u, y, shift / n, rows)
+            ahead = min(ahead, 4)
+    return looks, passes, total
+
+
+@helper
+def tol_share(tol, floor, record, looks):
+    """What the gap has to be multiplied by."""
+    primal, dual, gap = record[looks - 1, 1], record[looks - 1, 2], record[looks - 1, 3]
+    return tol * max(max(abs(primal), abs(dual)), floor) / gap
+
+
+@helper
+def hopeless(record, looks, wanted, budget):
+    """Whether the pace since the last look would take more passes than there are."""
+    before, now = record[looks - 2, 3], record[looks - 1, 3]
+    if not now < before:
+        return looks > PATIENT
+    pace = math.log(before / now) / (record[looks - 1, 0] - record[looks - 2, 0])
+    return math.log(now / wanted) / pace > budget - record[looks - 1, 0]
