@@ -17,8 +17,10 @@ from .problem import Problem, check_point
 from .result import Result, Trace
 
 if TYPE_CHECKING:
+    from .engines.ledger import Ledger
     from .loop.run import Callback
     from .solvers.base import Method
+    from .solvers.sprint.sprint import Sprint
 
 __all__ = ["solve"]
 
@@ -131,18 +133,12 @@ def solve(
     chosen_here = method == "auto"
     keep_pages()
     if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
-        found = sprint(problem, tol, key_of(random_state), ledger)
+        found = sprint(problem, tol, key_of(random_state), ledger, callback)
         if found is not None:
-            c = found.certificate
-            if c.rel_gap <= tol:
-                trace = Trace()
-                trace.rows = found.rows
-                return Result(
-                    found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, "converged", ledger.passes,
-                    ledger.seconds, trace, f"auto: {found.label}", {}, c.floor, c.reach,
-                )  # fmt: skip
-            if c.rel_gap <= WORTH_KEEPING:
-                x0, y0 = found.x, found.y
+            if found.status:
+                return result_of(found, ledger)
+            if found.certificate.rel_gap <= WORTH_KEEPING:
+                x0, y0 = found.x, found.certificate.y
     with one_thread():
         label = method
         if chosen_here:
@@ -162,6 +158,16 @@ def solve(
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
                 x, y, v = starting_point(problem, None, y0, kind)
         return run.go(x, y, v, callback, verbose)
+
+
+def result_of(found: Sprint, ledger: Ledger) -> Result:
+    """What a sprint has found, as a result."""
+    c, trace = found.certificate, Trace()
+    trace.rows = found.rows
+    return Result(
+        found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, found.status, ledger.passes,
+        ledger.seconds, trace, found.label, {}, c.floor, c.reach,
+    )  # fmt: skip
 
 
 def _positive(value: Any, name: str) -> None:

@@ -29,6 +29,8 @@ SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
+    "ascent": ("sprint.methods", "Ascent"),
+    "descent": ("sprint.methods", "Descent"),
 }
 
 #: One kind of problem, solved at once.

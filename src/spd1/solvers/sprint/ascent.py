@@ -106,7 +106,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
 
     Returns
     -------
-    looks, passes, l2^2 |x|^2
+    looks, passes, and the largest |G|^2 seen
     """
     tol, floor, budget = limits
     n = len(y)
@@ -122,7 +122,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         else:
             y[i] = loss.derivative(0.0, b[i])
     active, passes, looks, ahead = count, 0.0, 0, 2
-    last_moved, moved, drawn, total = 0.0, 0.0, 0, 0.0
+    last_moved, moved, drawn, largest = 0.0, 0.0, 0, 0.0
     while looks < LOOKS:
         wanted = 0.0
         for _ in range(ahead):
@@ -151,11 +151,13 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
             conjugate += c[i] * star if counts else 0.0
             bracket = loss.bracket(u[i], y[i], b[i], value, star)
             gap += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
-        total, size = 0.0, 0.0
+        total, size, square = 0.0, 0.0, 0.0
         for j in range(len(G)):
             over = max(abs(G[j]) - l1, 0.0)
             total += over * over
             size += over
+            square += G[j] * G[j]
+        largest = max(largest, square)
         passes += 1.0
         primal += 0.5 * total / l2 + l1 * size / l2
         dual = -(conjugate + 0.5 * total / l2)
@@ -172,7 +174,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         if kinks:
             active = awake(reach, b, loss, u, y, shift / n, rows)
             ahead = min(ahead, 4)
-    return looks, passes, total
+    return looks, passes, largest
 
 
 @helper

@@ -16,7 +16,15 @@ import numpy as np
 from ...data.strides import add_line, add_weighted_line, line_dot, line_square
 from ...kernel.jit import helper, kernel
 from .ascent import LOOKS, hopeless
-from .tuning import CROWDED, FIRST_SWEEPS, GOOD, LEAST_BEND, NEARLY_THERE, SWEEPS
+from .tuning import (
+    CROWDED,
+    FIRST_SWEEPS,
+    GOOD,
+    LEAST_BEND,
+    NEARLY_THERE,
+    SMALL_SHARE,
+    SWEEPS_A_LOOK,
+)
 
 __all__ = ["descend"]
 
@@ -102,7 +110,7 @@ def objective(share, x, old, ws, count, u, t, b, c, loss, l1, l2):
 
 @kernel
 def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best_G, record):
-    """Run until the gap is reached, the budget is spent or the pace is hopeless; x starts at zero.
+    """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
     Parameters
     ----------
@@ -112,7 +120,7 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
         The weight of all rows if the loss is (u - b)^2 / 2; 0 for other losses and weights.
     limits : (tol, floor, most passes)
     x, u, y, G : arrays
-        The end: x, A x, phi'(A x), A'(c y). Zeros to begin with.
+        Where to start, and the end: x, A x; phi'(A x), A'(c y).
     best_y, best_G : arrays
         The best dual point, before it is scaled, and A'(c y) there.
     record : array of LOOKS x 4
@@ -125,15 +133,21 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
     tol, floor, budget = limits
     n, d = len(u), len(x)
     alive, ws, active = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
-    norms, bends, old = np.empty(d), np.empty(d), np.zeros(d)
+    norms, bends, old = np.empty(d), np.empty(d), np.empty(d)
     W, m, t = np.empty(n), np.empty(n), np.zeros(n)
-    count = 0
+    count, typical = 0, 0.0
     for j in range(d):
         norms[j] = line_square(L, j, c)
+        typical += norms[j] / d
         if norms[j] > 0.0:
             alive[count] = j
             count += 1
     passes, looks, best, primal, wanted = 1.0, 0, -math.inf, math.inf, 0
+    for j in range(d):
+        old[j] = x[j]
+        if x[j] != 0.0:
+            ws[wanted] = j
+            wanted += 1
     per_column = 1.0 / max(count, 1)
     while looks < LOOKS:
         share, before = 1.0, primal
@@ -175,9 +189,9 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 3 and hopeless(record, looks, tol * size, budget):
+        if looks > 2 and hopeless(record, looks, tol * size, budget):
             break
-        if looks == 2 and l2 * n < 1.0 and crowded(x, n):
+        if looks == 2 and l2 < SMALL_SHARE * typical and crowded(x, n):
             break
         # columns that are zero at the optimum, by the gap of this very y
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
@@ -198,7 +212,8 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
             bends[j] = norms[j] if flat > 0.0 else line_square(L, j, W)
             old[j] = x[j]
         enough = l1 * max(GOOD * gap, NEARLY_THERE * tol * size) / size
-        most = (FIRST_SWEEPS if looks == 1 else SWEEPS) * wanted
+        most = (FIRST_SWEEPS if looks == 1 else SWEEPS_A_LOOK) * wanted
+        most = min(most, (budget - passes) / per_column)
         passes += per_column * sweeps(
             L, ws, wanted, active, x, bends, l1, l2, flat, W, m, enough, most
         )

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.gap import Certificate, certificate_of, floor_of, relative
-from ...certificate.points import pair_of
-from ...certificate.segments import shrunk_pair
-from ...data.matrix import Dense
+from ...certificate.gap import Certificate, floor_of, relative
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
 from ...problem import Problem
 from ...result import Progress
-from ..base import tied_drift
-from ..tuning import BLOCK, SQUARE, VERY_TALL
-from .ascent import LOOKS, ascend
-from .descent import descend
+from ..newton.tuning import FEW_ROWS, WIDE
+from ..tuning import SQUARE, VERY_TALL
+from .ascent import LOOKS
 from .tuning import (
+    CHEAP_DENSE,
+    CHEAP_SPARSE,
     EASY_LOGISTIC,
     EASY_NET,
     EASY_SQUARE,
     EASY_TALL,
+    EASY_VERY_TALL,
     ENTRIES_A_CALL,
     FEW_ENTRIES,
     FEWEST_PASSES,
-    HARMLESS,
-    IN_BLOCKS,
-    MOST_ASCENT,
-    MOST_DESCENT,
-    MOST_STORED,
+    MANY_DIGITS,
+    MOST_ENTRIES,
+    MUCH_DATA,
     SAFE,
 )
+from .workers import AscentWorker, DescentWorker
 
 __all__ = ["Sprint", "kind_of", "sprint"]
 
@@ -45,25 +44,27 @@ class Sprint(NamedTuple):
 
     Attributes
     ----------
-    x, y : ndarray
+    x : ndarray
         Its end, and where others go on from.
     certificate : Certificate
         What is proven of x, by the same sums as everywhere.
     rows : list of Progress
         Looks on the way; the last is that of the certificate.
+    status : str
+        "converged", "interrupted" by the callback, or "" if others have to go on.
     label : str
-        "ascent" or "descent".
+        What the result calls the method.
     """
 
     x: np.ndarray
-    y: np.ndarray
     certificate: Certificate
     rows: list[Progress]
+    status: str
     label: str
 
 
-def kind_of(problem: Problem) -> str:
-    """Which kernel takes the problem: "ascent" for l2 alone, "descent" for l1; "" if none does.
+def kind_of(problem: Problem, tol: float = 1e-3) -> str:
+    """Which kernel takes the problem: "ascent" for l2 > 0, "descent" for l1; "" if none does.
 
     Examples
     --------
@@ -71,16 +72,26 @@ def kind_of(problem: Problem) -> str:
     >>> kind_of(spd1.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", spd1.L1(0.1)))
     'descent'
     """
-    p, reg = problem, problem.reg
-    if p.grid.shape != (1, 1) or not reg.scalar or p.stored > MOST_STORED or p.stored == 0:
-        return ""
-    if reg.lower > -math.inf or reg.upper < math.inf or p.label_kind == "count":
+    p = problem
+    if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_ENTRIES:
         return ""
     if type(p.loss).__module__.partition(".")[0] != PACKAGE:
         return ""  # a class of the user's: compiled in every process
-    if reg.l2 > p.most_faint_l2 and rows_are_easy(p):
+    few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
+    if few and (p.reg.l1 > 0.0 or tol < MANY_DIGITS):
+        return ""  # small Gram matrices of dense rows settle it
+    if not AscentWorker.objection(p) and rows_are_easy(p):
         return "ascent"
-    return "descent" if reg.l1 > 0.0 and p.gamma > 0.0 else ""
+    return "" if DescentWorker.objection(p) or gram_is_cheap(p) else "descent"
+
+
+def gram_is_cheap(problem: Problem) -> bool:
+    """Whether least squares on tall data had better add up a Gram matrix once and for all."""
+    p = problem
+    if not p.loss.quadratic or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
+        return False
+    products = p.d if p.grid.dense else p.stored / p.n  # of an entry
+    return products <= (CHEAP_DENSE if p.grid.dense else CHEAP_SPARSE)
 
 
 def rows_are_easy(problem: Problem) -> bool:
@@ -96,21 +107,38 @@ def rows_are_easy(problem: Problem) -> bool:
         return p.n <= p.d and ratio <= EASY_NET
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
-    if p.loss.probabilities and p.n >= VERY_TALL * p.d:
-        return ratio <= EASY_LOGISTIC  # an exponential and a logarithm a visit
-    return ratio <= EASY_TALL
+    if p.n < VERY_TALL * p.d:
+        return ratio <= EASY_TALL
+    # an exponential and a logarithm a visit
+    return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
 
 
-def sprint(problem: Problem, tol: float, key: np.uint64, ledger: Ledger) -> Sprint | None:
-    """Solve a problem in one kernel as far as that is promising; None if it is not of that kind."""
-    kind = kind_of(problem)
+LABELS = {
+    "ascent": "auto: ascent (row by row in one kernel, x tied to y)",
+    "descent": "auto: descent (column by column in one kernel)",
+}
+
+
+def sprint(
+    problem: Problem,
+    tol: float,
+    key: np.uint64,
+    ledger: Ledger,
+    callback: Callable[[Progress], Any] | None = None,
+) -> Sprint | None:
+    """Solve a problem in one kernel as far as that is promising; None if it is not of that kind.
+
+    The callback hears of looks when the kernel has returned, and may stop it there.
+    """
+    kind = kind_of(problem, tol)
     if not kind:
         return None
-    runner = Ascent(problem, key) if kind == "ascent" else Descent(problem)
+    runner: AscentWorker | DescentWorker
+    runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
     rows: list[Progress] = []
     floor = floor_of(problem)
     left = min(runner.most_passes, ledger.max_passes)
-    aim = tol
+    aim, status = tol, ""
     while True:
         ahead = min(left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
         record = np.empty((LOOKS, 4))
@@ -134,85 +162,31 @@ def sprint(problem: Problem, tol: float, key: np.uint64, ledger: Ledger) -> Spri
         ledger.seconds += taken
         left -= passes
         near = rows[-1].rel_gap <= aim
-        if near or hopeless or left < 1.0 or ledger.spent:
+        if callback is not None and heard(callback, rows[-looks:]) and not near:
+            status = "interrupted"
+        if near or hopeless or status or left < 1.0 or ledger.spent:
             c = runner.certificate(rows[-1], floor, tol)
             again = near and c.rel_gap > tol and c.rel_gap < 3.0 * tol and left >= 1.0
             if not again:
                 break
             aim *= 0.1
+    settle(rows, c)
+    status = "converged" if c.rel_gap <= tol else status
+    return Sprint(runner.x, c, rows, status, LABELS[kind])
+
+
+def heard(callback: Callable[[Progress], Any], rows: list[Progress]) -> bool:
+    """Tell a callback of some looks, until it asks to stop."""
+    return any(callback(row) for row in rows)
+
+
+def settle(rows: list[Progress], c: Certificate) -> None:
+    """Let rows have the best bound so far, and the last what is certified."""
+    best = -math.inf
+    for k, row in enumerate(rows):
+        best = min(max(best, row.dual), c.dual)
+        if best != row.dual:
+            gap = max(row.primal - best, 0.0)
+            rel_gap = relative(gap, row.primal, best, c.floor)
+            rows[k] = row._replace(dual=best, gap=gap, rel_gap=rel_gap)
     rows[-1] = rows[-1]._replace(primal=c.primal, dual=c.dual, gap=c.gap, rel_gap=c.rel_gap)
-    return Sprint(runner.x, c.y, c, rows, kind)
-
-
-class Ascent:
-    """The kernel of l2 alone, and its state."""
-
-    most_passes = MOST_ASCENT
-
-    def __init__(self, problem: Problem, key: np.uint64) -> None:
-        p = self.problem = problem
-        self.A = p.grid.by_rows.matrix
-        self.key, self.updates = key, 0.0
-        self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
-        self.kinks = not (p.loss.quadratic or p.loss.probabilities)
-        self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
-
-    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
-        """Call the kernel once: looks, passes, and whether there is no hope."""
-        p = self.problem
-        looks, passes, self.square = ascend(
-            self.A, p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key,
-            limits, self.y, self.G, self.u, record,
-        )  # fmt: skip
-        self.updates += passes * p.n
-        return looks, passes, passes < limits[2]
-
-    def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
-        """What is proven: the kernel's sums where rounding in G can't matter, or new ones.
-
-        With x tied to y the columns' brackets are zero, and the rows' are what the kernel adds up.
-        """
-        del tol
-        p = self.problem
-        self.x = self.G * (-1.0 / p.mu) if p.reg.l1 == 0.0 else soft(self.G, p.reg.l1, p.mu)
-        drift = tied_drift(p, self.square, self.updates)
-        gap, dual = last.gap + drift, last.dual - drift
-        if drift <= HARMLESS * last.gap and gap >= last.primal - last.dual:
-            rel_gap = relative(gap, last.primal, dual, floor)
-            return Certificate(last.primal, dual, gap, rel_gap, self.y, floor)
-        v = -p.adjoint(p.c * self.y)
-        return certificate_of(p, pair_of(p, self.x, self.u, self.y, v))
-
-
-def soft(G: np.ndarray, l1: float, l2: float) -> np.ndarray:
-    """Argmax_t {-G t - l1 |t| - l2/2 t^2}."""
-    return np.asarray((np.minimum(l1 - G, 0.0) - np.minimum(l1 + G, 0.0)) / l2)
-
-
-class Descent:
-    """The kernel of l1, and its state."""
-
-    most_passes = MOST_DESCENT
-
-    def __init__(self, problem: Problem) -> None:
-        p = self.problem = problem
-        A = p.grid.by_columns.matrix
-        self.L = A.transposed() if isinstance(A, Dense) else A
-        self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
-        self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
-        self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
-
-    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
-        """Call the kernel once: looks, passes, and whether there is no hope."""
-        p = self.problem
-        looks, passes = descend(
-            self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma, self.flat, limits,
-            self.x, self.u, self.y, self.G, self.best_y, self.best_G, record,
-        )  # fmt: skip
-        return looks, passes, passes < limits[2]
-
-    def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
-        """What is proven of x and the best y."""
-        del last, floor
-        p = self.problem
-        return certificate_of(p, shrunk_pair(p, self.x, self.u, self.best_y, -self.best_G, tol))

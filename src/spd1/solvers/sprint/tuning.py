@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-SWEEPS = 100  # at most between two looks
-FIRST_SWEEPS = 8  # the same before anything is known of the pace
+SWEEPS_A_LOOK = 15  # at most between two looks
+FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 NEARLY_THERE = 0.5  # the same, of tol
 LEAST_BEND = 1e-12  # of c: Newton's weights are not smaller
-CROWDED = 0.5  # columns that want to move, over rows, beyond which others do better without l2
-MOST_STORED = 20_000_000  # entries: a call of a kernel can't be interrupted
+CROWDED = 0.5  # columns that move after the first sweeps, over rows, beyond which others do better
+SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
+MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
 FEWEST_PASSES = 12.0  # ... but so many passes
-MOST_ASCENT, MOST_DESCENT = 60.0, 200.0  # passes, beyond which other methods are better
+MOST_ASCENT, MOST_ROUGH_ASCENT = (
+    60.0,
+    40.0,
+)  # passes, then others: smooth, hinges
+MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 30.0  # the same: columns overlap more on tall data
+MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps in their span
+MUCH_DATA = 50_000  # entries, beyond which tall least squares are left to Gram matrices
+CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 30_000  # stored entries, beyond which sparse rows are visited in blocks
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
-HARMLESS = 0.01  # share of the gap that rounding in sums kept up to date may have moved it by
+HARMLESS_DRIFT = 0.01  # share of the gap that rounding in sums kept up to date may have moved it by
 
 # Mean of |a_i|^2 / (n l2 gamma), gamma 1 for losses that are not smooth, up to which it is ascent
-EASY_TALL = 3.0  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
+EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
+EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
 EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
 EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the alternative
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's
+PASSES_AN_EPOCH = 20.0  # where the kernels are called by name

@@ -1,0 +1,142 @@
+"""The two kernels with the arrays they work on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...certificate.gap import Certificate, certificate_of, relative
+from ...certificate.points import Pair, pair_of
+from ...certificate.segments import shrunk_pair
+from ...data.matrix import Dense
+from ...problem import Problem
+from ...result import Progress
+from ..base import tied_drift
+from ..tuning import BLOCK, SQUARE
+from .ascent import ascend
+from .descent import descend
+from .tuning import (
+    HARMLESS_DRIFT,
+    IN_BLOCKS,
+    MOST_ASCENT,
+    MOST_DESCENT,
+    MOST_ROUGH_ASCENT,
+    MOST_TALL_DESCENT,
+)
+
+__all__ = ["AscentWorker", "DescentWorker"]
+
+
+class AscentWorker:
+    """The kernel of l2 > 0, x tied to y, and its state."""
+
+    @staticmethod
+    def objection(problem: Problem) -> str:
+        """What the kernel can't do, or ""."""
+        p = problem
+        if not free_and_alike(p) or not p.mu > p.most_faint_l2:
+            return "the same l2 > 0 for every feature, and no bounds"
+        return "a loss of labels or real targets" if p.label_kind == "count" else ""
+
+    def __init__(self, problem: Problem, key: np.uint64) -> None:
+        p = self.problem = problem
+        self.A = in_one_piece(p.grid.by_rows.matrix)
+        self.most_passes = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
+        self.key, self.updates, self.largest = key, 0.0, 0.0
+        self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
+        self.kinks = not (p.loss.quadratic or p.loss.probabilities)
+        self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
+
+    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
+        """Call the kernel once: looks, passes, and whether there is no hope."""
+        p = self.problem
+        looks, passes, largest = ascend(
+            self.A, p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key,
+            limits, self.y, self.G, self.u, record,
+        )  # fmt: skip
+        self.updates += passes * p.n
+        self.largest = max(self.largest, largest)
+        return looks, passes, passes < limits[2]
+
+    @property
+    def x(self) -> np.ndarray:
+        """Argmax_t {-G t - l1 |t| - l2/2 t^2}."""
+        G, l1, l2 = self.G, float(self.problem.reg.l1), self.problem.mu
+        if l1 == 0.0:
+            return np.asarray(G * (-1.0 / l2))
+        return np.asarray((np.minimum(l1 - G, 0.0) - np.minimum(l1 + G, 0.0)) / l2)
+
+    def pair(self) -> Pair:
+        """X and y as they are."""
+        return pair_of(self.problem, self.x, self.u, self.y.copy(), -self.G)
+
+    def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
+        """What is proven: the kernel's sums where rounding in G can't matter, or new ones.
+
+        With x tied to y the columns' brackets are zero, and the rows' are what the kernel adds up.
+        """
+        del tol
+        p = self.problem
+        drift = tied_drift(p, self.largest, self.updates)
+        gap, dual = last.gap + drift, last.dual - drift
+        if drift <= HARMLESS_DRIFT * last.gap and gap >= last.primal - last.dual:
+            rel_gap = relative(gap, last.primal, dual, floor)
+            return Certificate(last.primal, dual, gap, rel_gap, self.y, floor)
+        v = -p.adjoint(p.c * self.y)
+        return certificate_of(p, pair_of(p, self.x, self.u, self.y, v))
+
+
+def in_one_piece(A: Any) -> Any:
+    """Dense data whose lines lie in one piece: a copy, if they do not."""
+    if not isinstance(A, Dense) or A.values.flags.c_contiguous:
+        return A
+    values = np.ascontiguousarray(A.values)
+    values.flags.writeable = False  # as all data: one kernel
+    return Dense(values)
+
+
+def free_and_alike(problem: Problem) -> bool:
+    """Whether every feature has the same l1 and l2, and no bounds."""
+    reg = problem.reg
+    return reg.scalar and bool(np.isneginf(reg.lower) and np.isposinf(reg.upper))
+
+
+class DescentWorker:
+    """The kernel of l1, and its state."""
+
+    @staticmethod
+    def objection(problem: Problem) -> str:
+        """What the kernel can't do, or ""."""
+        p = problem
+        if not free_and_alike(p) or not p.reg.l1 > 0.0:
+            return "the same l1 > 0 for every feature, and no bounds"
+        return "" if p.gamma > 0.0 else "a smooth loss"
+
+    def __init__(self, problem: Problem) -> None:
+        p = self.problem = problem
+        self.most_passes = MOST_DESCENT if p.n <= SQUARE * p.d else MOST_TALL_DESCENT
+        A = p.grid.by_columns.matrix
+        self.L = in_one_piece(A.transposed()) if isinstance(A, Dense) else A
+        self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
+        self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
+        self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
+
+    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
+        """Call the kernel once: looks, passes, and whether there is no hope."""
+        p = self.problem
+        looks, passes = descend(
+            self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma, self.flat, limits,
+            self.x, self.u, self.y, self.G, self.best_y, self.best_G, record,
+        )  # fmt: skip
+        return looks, passes, passes < limits[2]
+
+    def pair(self, tol: float = 0.0) -> Pair:
+        """X and the best y, made feasible."""
+        p = self.problem
+        return shrunk_pair(p, self.x.copy(), self.u, self.best_y.copy(), -self.best_G, tol)
+
+    def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
+        """What is proven of x and the best y."""
+        del last, floor
+        return certificate_of(self.problem, self.pair(tol))

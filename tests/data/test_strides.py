@@ -1,0 +1,50 @@
+"""Walks along lines: each is a sum or an update that NumPy can write down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spd1.data import strides
+from spd1.data.convert import as_matrix
+from spd1.kernel.jit import kernel
+
+pytestmark = pytest.mark.plain
+
+
+@kernel
+def walk(A, x, weights, l1, out, weighted, moved):
+    """Every walk along every line: dots, squares, soft dots, a move and the dot after it."""
+    n = A.line_count()
+    table = np.empty((n, 5))
+    for i in range(n):
+        table[i, 0] = strides.line_dot(A, i, x)
+        table[i, 1] = strides.line_square(A, i, weights)
+        table[i, 2] = strides.own_square(A, i)
+        table[i, 3] = strides.soft_dot(A, i, x, l1)
+        strides.add_line(A, i, 0.5 + i, out)
+        strides.add_weighted_line(A, i, 0.5 + i, weights, weighted)
+        table[i, 4] = strides.move_line(A, i, 0.1 * i, (i + 1) % n, moved)
+    return table
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+def test_walks_are_the_sums_they_say(layout, rng):
+    M = rng.standard_normal((12, 11)) * (np.arange(11) < np.arange(12)[:, None])  # 0 .. 11 entries
+    x, w, scale = rng.standard_normal(11), rng.random(11), 0.5 + np.arange(12)
+    out, weighted, moved = np.zeros(11), np.zeros(11), x.copy()
+    table = walk(as_matrix(layout(M)), x, w, 0.4, out, weighted, moved)
+    soft = np.sign(x) * np.maximum(np.abs(x) - 0.4, 0.0)
+    np.testing.assert_allclose(table[:, 0], M @ x, atol=1e-14)
+    np.testing.assert_allclose(table[:, 1], (M * M) @ w, atol=1e-14)
+    np.testing.assert_allclose(table[:, 2], (M * M).sum(axis=1), atol=1e-14)
+    np.testing.assert_allclose(table[:, 3], M @ soft, atol=1e-14)
+    np.testing.assert_allclose(out, M.T @ scale, atol=1e-13)
+    np.testing.assert_allclose(weighted, w * (M.T @ scale), atol=1e-13)
+    after, wanted = x.copy(), []
+    for i in range(12):
+        after += 0.1 * i * M[i]
+        wanted.append(M[(i + 1) % 12] @ after)
+    np.testing.assert_allclose(table[:, 4], wanted, atol=1e-13)
+    np.testing.assert_allclose(moved, after, atol=1e-13)

@@ -1,0 +1,187 @@
+"""Whole solves in one kernel: the algorithm as written down, its certificates, its manners."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spd1 import L1, L2, ElasticNet, Problem, certify, solve
+from spd1.engines.ledger import Ledger
+from spd1.errors import IncompatibleError
+from spd1.kernel.rng import index, key_of
+from spd1.losses import LOSSES
+from spd1.solvers.sprint.ascent import LOOKS
+from spd1.solvers.sprint.sprint import kind_of, sprint
+from spd1.solvers.sprint.workers import AscentWorker, DescentWorker
+from support import cases, oracle
+from support.custom_loss import LogCosh
+
+LAYOUTS = {"dense": np.asarray, "columns": np.asfortranarray, "csr": sp.csr_array}
+
+
+def problem_of(loss, reg, n=30, d=50, layout=np.asarray, seed=0, weights=False):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
+    b = A @ (rng.standard_normal(d) * (rng.random(d) < 0.2)) + 0.3 * rng.standard_normal(n)
+    b = np.where(b > 0, 1.0, -1.0) if LOSSES[loss]().label_kind == "sign" else b
+    c = rng.random(n) * (np.arange(n) % 5 > 0) if weights else None
+    return Problem(layout(A), b, loss, reg, c)
+
+
+def shuffled(rows, key, counter):
+    """Rows one by one in the kernel's random order."""
+    rows = list(rows)
+    for k in range(len(rows) - 1, 0, -1):
+        other = int(index(key, counter + k, k + 1))
+        rows[k], rows[other] = rows[other], rows[k]
+    return rows
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_ascent_is_the_algorithm_of_its_docstring(loss, l1, layout):
+    """Two passes of plain NumPy on the same draws."""
+    p = problem_of(loss, ElasticNet(l1, 0.05), layout=LAYOUTS[layout], weights=True)
+    key, A = key_of(3), np.asarray(p.grid.dense_rows())
+    worker = AscentWorker(p, key)
+    worker.block = 1
+    looks, passes, _ = worker.run((1e-300, 0.0, 1.0), np.empty((LOOKS, 4)))
+    y, G, l2 = np.zeros(p.n), np.zeros(p.d), p.mu
+    squares = (A * A).sum(axis=1)
+    moves = [i for i in range(p.n) if p.c[i] * squares[i] > 0]
+    for i in set(range(p.n)) - set(moves):
+        y[i] = p.loss.derivative(0.0, p.b[i])
+    for counter in (0, len(moves)):
+        for i in shuffled(moves, key, counter):
+            sigma = l2 / (p.c[i] * squares[i])
+            x = -np.sign(G) * np.maximum(np.abs(G) - l1, 0.0) / l2
+            y_new = p.loss.prox_near(y[i] + sigma * (A[i] @ x), p.b[i], sigma, y[i])
+            G += p.c[i] * (y_new - y[i]) * A[i]
+            y[i] = y_new
+    assert (looks, passes) == (1, 3.0)  # the look reads all rows once more
+    np.testing.assert_allclose(worker.y, y, atol=1e-12)
+    np.testing.assert_allclose(worker.G, G, atol=1e-12)
+    x = -np.sign(G) * np.maximum(np.abs(G) - l1, 0.0) / l2
+    np.testing.assert_allclose(worker.x, x, atol=1e-11)
+    np.testing.assert_allclose(worker.u[moves], (A @ x)[moves], atol=1e-11)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "reg"),
+    [
+        ("logistic", L2(0.02)),
+        ("hinge", L2(0.05)),
+        ("squared_hinge", ElasticNet(0.01, 0.05)),
+        ("huber", L2(0.05)),
+        ("epsilon_insensitive", L2(0.1)),
+        ("squared", L1(0.05)),
+        ("squared", ElasticNet(0.05, 0.001)),
+        ("logistic", L1(0.02)),
+        ("squared_hinge", L1(0.05)),
+    ],
+)
+def test_what_is_certified_holds(loss, reg, layout, weights):
+    """The gap bounds the distance from an independent optimum, and certify finds the same."""
+    p = problem_of(loss, reg, 20, 30, LAYOUTS[layout], weights=weights)
+    found = sprint(p, 1e-7, key_of(0), Ledger(p.stored))
+    assert found is not None
+    c = found.certificate
+    assert found.status == ("converged" if c.rel_gap <= 1e-7 else "")
+    assert c.rel_gap <= (0.1 if loss == "hinge" else 1e-7)  # hinges may be left to others
+    A = np.asarray(p.grid.dense_rows())
+    assert c.primal == pytest.approx(p.primal(found.x), rel=1e-12)
+    assert p.dual(c.y) >= c.dual - 1e-12 * abs(c.dual)
+    again = certify(found.x, p, c.y)
+    assert again.gap <= c.gap * (1 + 1e-6) + 1e-14
+    best = cases.minimum(oracle.Case(A, p.b, p.c, p.loss, p.reg))
+    assert c.dual <= best + 1e-12 * abs(best)
+    assert c.gap >= c.primal - best - 1e-12 * abs(best)
+
+
+@pytest.mark.parametrize("kind", ["ascent", "descent"])
+@pytest.mark.parametrize("shape", ["tall", "wide", "gaps", "twins", "weights", "units", "one_row"])
+def test_awkward_data_reach_the_optimum_by_name(kind, shape):
+    loss, reg = ("logistic", "l2") if kind == "ascent" else ("squared", "l1")
+    case = cases.make(loss, reg, shape)
+    found = solve(case.problem(), kind, tol=1e-6)
+    assert found.status == "converged"
+    best = cases.best(loss, reg, shape)
+    assert found.gap >= found.primal - best - 1e-9 * (1 + abs(best))
+
+
+def test_a_second_call_goes_on_where_the_first_ended():
+    """Data whose passes are dealt out in small portions: the point is kept, not begun anew."""
+    p = problem_of("logistic", L1(0.005), 60, 80)
+    worker, record = DescentWorker(p), np.empty((LOOKS, 4))
+    values = []
+    for _ in range(4):
+        looks, _, _ = worker.run((1e-300, 0.0, 8.0), record)
+        values += list(record[:looks, 1])
+        assert record[0, 1] == pytest.approx(p.primal(worker.x), rel=0.5)
+        np.testing.assert_allclose(worker.u, p.margins(worker.x), atol=1e-12)
+    assert np.all(np.diff(values) <= 1e-12)
+
+
+@pytest.mark.parametrize("reg", [L2(0.02), L1(0.02)])
+def test_same_seed_same_bits_and_no_clock_decides(reg):
+    one, two = (solve(problem_of("logistic", reg), random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(one.x, two.x)
+    assert one.gap == two.gap
+    assert "in one kernel" in one.method
+
+
+def test_bounds_of_the_trace_only_improve():
+    for reg in (L2(0.001), L1(0.005)):
+        found = solve(problem_of("logistic", reg, 80, 40), tol=1e-9)
+        assert np.all(np.diff(found.trace.dual) >= 0.0)
+        assert found.trace.gap[-1] == found.gap
+
+
+@pytest.mark.parametrize("reg", [L2(1e-4), L1(1e-3)])
+def test_a_callback_hears_of_every_look_and_may_stop(reg):
+    heard = []
+    found = solve(problem_of("logistic", reg), tol=1e-6, callback=heard.append)
+    assert [row.passes for row in heard] == list(found.trace.passes)
+    stopped = solve(problem_of("logistic", reg), tol=1e-300, callback=lambda row: True)
+    assert stopped.status == "interrupted"
+    assert math.isfinite(stopped.gap)
+
+
+def test_only_what_the_kernels_know_is_given_to_them():
+    assert kind_of(problem_of("logistic", L2(0.1))) == "ascent"
+    assert kind_of(problem_of("hinge", L1(0.1))) == ""
+    assert kind_of(problem_of("squared", L1(0.1))) == "descent"
+    assert kind_of(problem_of("squared", ElasticNet(l1=0.1, lower=0.0))) == ""
+    assert kind_of(problem_of("squared", ElasticNet(l1=np.full(50, 0.1)))) == ""
+    assert kind_of(problem_of("squared", ElasticNet())) == ""
+    p = problem_of("squared", L2(0.1))
+    assert kind_of(Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), L2(0.1))) == ""
+    assert kind_of(p.with_grid(p.grid.cut(2, 2))) == ""
+    assert kind_of(problem_of("logistic", L2(1e-9), 200, 10)) == ""  # tall, and l2 holds nothing
+
+
+@pytest.mark.parametrize(
+    ("method", "loss", "reg"),
+    [("ascent", "logistic", L1(0.1)), ("descent", "logistic", L2(0.1)),
+     ("descent", "hinge", L1(0.1)), ("ascent", "poisson", L2(0.1))],
+)  # fmt: skip
+def test_what_they_do_not_know_is_refused_by_name(method, loss, reg):
+    b = [0.0, 1.0, 2.0] if loss == "poisson" else [1.0, -1.0, 1.0]
+    with pytest.raises(IncompatibleError, match=f"{method} needs"):
+        solve(Problem(np.eye(3), b, loss, reg), method)
+
+
+def test_limits_are_kept_and_others_go_on():
+    p = problem_of("logistic", L1(1e-4), 60, 200)
+    few = solve(p, tol=1e-12, max_passes=5)
+    assert few.status == "max_passes"
+    assert few.passes <= 17
+    far = solve(p, tol=1e-9)  # too crowded for sweeps alone
+    assert far.status == "converged"
+    assert far.primal <= few.primal
