@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,8 @@ def solve(
     from .control.steps import make_rule
     from .engines.blas import one_thread
     from .engines.ledger import Ledger
+    from .kernel.announce import watching
+    from .loop.progress import ProgressLine
     from .loop.run import Run
     from .solvers.auto import pick
     from .solvers.registry import builder, method_class
@@ -133,7 +136,10 @@ def solve(
     chosen_here = method == "auto"
     keep_pages()
     if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
-        found = sprint(problem, tol, key_of(random_state), ledger, callback)
+        line = ProgressLine("auto", tol) if verbose else None
+        with watching(line.compiling) if line else nullcontext():
+            told = callback if line is None else line.telling(callback)
+            found = sprint(problem, tol, key_of(random_state), ledger, told)
         if found is not None:
             if found.status:
                 return result_of(found, ledger)

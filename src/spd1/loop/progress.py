@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ..result import Progress
 
@@ -32,6 +34,15 @@ class ProgressLine:
             self.write(row, rel_gap)
         if last and self.live:
             self.out.write("\n")
+
+    def telling(self, callback: Callable[[Progress], Any] | None) -> Callable[[Progress], Any]:
+        """A callback that shows its rows, and tells them to another."""
+
+        def tell(row: Progress) -> Any:
+            self.show(row, row.rel_gap, last=row.rel_gap <= self.tol)
+            return callback(row) if callback is not None else None
+
+        return tell
 
     def compiling(self, name: str, begins: bool) -> None:
         """Say that a kernel is being compiled, where the next row will be."""

@@ -49,7 +49,7 @@ def test_ascent_is_the_algorithm_of_its_docstring(loss, l1, layout):
     key, A = key_of(3), np.asarray(p.grid.dense_rows())
     worker = AscentWorker(p, key)
     worker.block = 1
-    looks, passes, _ = worker.run((1e-300, 0.0, 1.0), np.empty((LOOKS, 4)))
+    looks, passes = worker.run((1e-300, 0.0, 1.0, 1.0), np.empty((LOOKS, 4)))
     y, G, l2 = np.zeros(p.n), np.zeros(p.d), p.mu
     squares = (A * A).sum(axis=1)
     moves = [i for i in range(p.n) if p.c[i] * squares[i] > 0]
@@ -121,7 +121,7 @@ def test_a_second_call_goes_on_where_the_first_ended():
     worker, record = DescentWorker(p), np.empty((LOOKS, 4))
     values = []
     for _ in range(4):
-        looks, _, _ = worker.run((1e-300, 0.0, 8.0), record)
+        looks, _ = worker.run((1e-300, 0.0, 8.0, math.inf), record)
         values += list(record[:looks, 1])
         assert record[0, 1] == pytest.approx(p.primal(worker.x), rel=0.5)
         np.testing.assert_allclose(worker.u, p.margins(worker.x), atol=1e-12)
@@ -175,6 +175,38 @@ def test_what_they_do_not_know_is_refused_by_name(method, loss, reg):
     b = [0.0, 1.0, 2.0] if loss == "poisson" else [1.0, -1.0, 1.0]
     with pytest.raises(IncompatibleError, match=f"{method} needs"):
         solve(Problem(np.eye(3), b, loss, reg), method)
+
+
+@pytest.mark.parametrize("reg", [L2(1e-3), L1(1e-3)])
+def test_ctrl_c_keeps_what_has_been_found(reg, monkeypatch):
+    """It is raised when the kernel has returned; before the kernel ran there is no answer."""
+    p = problem_of("logistic", reg)
+    for worker in (AscentWorker, DescentWorker):
+        run = worker.run
+
+        def interrupted(self, limits, record, run=run):
+            run(self, limits, record)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(worker, "run", interrupted)
+    found = solve(p, tol=1e-12)
+    assert found.status == "interrupted"
+    assert found.gap >= 0.0
+    assert found.primal < p.primal(np.zeros(p.d))
+    assert found.trace.gap[-1] == found.gap
+    for worker in (AscentWorker, DescentWorker):
+        monkeypatch.setattr(worker, "run", raises)
+    with pytest.raises(KeyboardInterrupt):
+        solve(p, tol=1e-12)
+
+
+def raises(self, limits, record):
+    raise KeyboardInterrupt
+
+
+def test_the_live_line_shows_looks(capsys):
+    solve(problem_of("logistic", L2(0.02)), verbose=True)
+    assert "auto" in capsys.readouterr().err
 
 
 def test_limits_are_kept_and_others_go_on():

@@ -98,7 +98,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         Whether rows can come to rest: phi* has a bounded domain that margins reach.
     block : int
         Rows that are visited one after the other, as they lie in memory.
-    limits : (tol, floor, most passes)
+    limits : (tol, floor, most passes of this call, most passes in all)
     y, G, u : arrays
         Where to start, and the end: y, A'(c y), margins of x = -soft(G, l1) / l2.
     record : array of LOOKS x 4
@@ -108,7 +108,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
     -------
     looks, passes, and the largest |G|^2 seen
     """
-    tol, floor, budget = limits
+    tol, floor, budget, left = limits
     n = len(y)
     scale = -1.0 / l2
     rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -167,7 +167,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         size = max(max(abs(primal), abs(dual)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 1 and hopeless(record, looks, tol * size, budget):
+        if looks > 1 and hopeless(record, looks, tol * size, left):
             break
         last_moved = moved
         ahead = 3 if looks == 1 else 8  # the second look tells the pace

@@ -118,7 +118,7 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
         Its lines are the columns of the data.
     flat : float
         The weight of all rows if the loss is (u - b)^2 / 2; 0 for other losses and weights.
-    limits : (tol, floor, most passes)
+    limits : (tol, floor, most passes of this call, most passes in all)
     x, u, y, G : arrays
         Where to start, and the end: x, A x; phi'(A x), A'(c y).
     best_y, best_G : arrays
@@ -130,7 +130,7 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
     -------
     looks, passes
     """
-    tol, floor, budget = limits
+    tol, floor, budget, left = limits
     n, d = len(u), len(x)
     alive, ws, active = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
     norms, bends, old = np.empty(d), np.empty(d), np.empty(d)
@@ -189,7 +189,7 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 2 and hopeless(record, looks, tol * size, budget):
+        if looks > 2 and hopeless(record, looks, tol * size, left):
             break
         if looks == 2 and l2 < SMALL_SHARE * typical and crowded(x, n):
             break

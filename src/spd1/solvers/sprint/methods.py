@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -64,8 +65,8 @@ class KernelMethod(Method):
 
     def epoch(self) -> Iterator[None]:
         p, record = self.problem, np.empty((LOOKS, 4))
-        limits = (0.5 * self.tol, floor_of(p), PASSES_AN_EPOCH)
-        _, passes, _ = self.worker.run(limits, record)
+        limits = (0.5 * self.tol, floor_of(p), PASSES_AN_EPOCH, math.inf)
+        _, passes = self.worker.run(limits, record)
         self.ledger.entries += passes * p.stored
         self.ledger.paper_passes += passes
         self.pair = self.worker.pair()

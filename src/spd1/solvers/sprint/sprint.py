@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.gap import Certificate, floor_of, relative
+from ...certificate.gap import Certificate, certify_point, floor_of, relative
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
 from ...problem import Problem
@@ -30,6 +30,7 @@ from .tuning import (
     MANY_DIGITS,
     MOST_ENTRIES,
     MUCH_DATA,
+    NEARLY_PROVEN,
     SAFE,
 )
 from .workers import AscentWorker, DescentWorker
@@ -136,27 +137,39 @@ def sprint(
     runner: AscentWorker | DescentWorker
     runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
     rows: list[Progress] = []
-    floor = floor_of(problem)
+    try:
+        c, status = dash(runner, problem, tol, ledger, rows, callback)
+    except KeyboardInterrupt:
+        if not runner.ran:  # all there is, is where it began: no answer
+            raise
+        c, status = certify_point(runner.x, problem, runner.y), "interrupted"
+        rows = rows or [noted(ledger, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+    settle(rows, c)
+    status = "converged" if c.rel_gap <= tol else status
+    return Sprint(runner.x, c, rows, status, LABELS[kind])
+
+
+def dash(
+    runner: AscentWorker | DescentWorker,
+    problem: Problem,
+    tol: float,
+    ledger: Ledger,
+    rows: list[Progress],
+    callback: Callable[[Progress], Any] | None,
+) -> tuple[Certificate, str]:
+    """Call the kernel until there is a reason to stop; a call on much data is only a few passes."""
+    floor, aim, status = floor_of(problem), tol, ""
     left = min(runner.most_passes, ledger.max_passes)
-    aim, status = tol, ""
+    record = np.empty((LOOKS, 4))
     while True:
         ahead = min(left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
-        record = np.empty((LOOKS, 4))
-        start, entries = clock(), ledger.entries
-        looks, passes, hopeless = runner.run((SAFE * aim, floor, ahead), record)
+        start = clock()
+        looks, passes = runner.run((SAFE * aim, floor, ahead, left), record)
         taken = clock() - start
         for at, primal, dual, gap in record[:looks].tolist():
-            rows.append(
-                Progress(
-                    (entries + at * problem.stored) / ledger.stored,
-                    ledger.paper_passes + at,
-                    ledger.seconds + taken * at / passes,
-                    primal,
-                    dual,
-                    gap,
-                    relative(gap, primal, dual, floor),
-                )
-            )
+            rel_gap = relative(gap, primal, dual, floor)
+            row = noted(ledger, at, primal, dual, gap, rel_gap)
+            rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
         ledger.entries += passes * problem.stored
         ledger.paper_passes += passes
         ledger.seconds += taken
@@ -164,15 +177,21 @@ def sprint(
         near = rows[-1].rel_gap <= aim
         if callback is not None and heard(callback, rows[-looks:]) and not near:
             status = "interrupted"
-        if near or hopeless or status or left < 1.0 or ledger.spent:
+        if near or passes < ahead or status or left < 1.0 or ledger.spent:
             c = runner.certificate(rows[-1], floor, tol)
-            again = near and c.rel_gap > tol and c.rel_gap < 3.0 * tol and left >= 1.0
-            if not again:
-                break
+            if not (near and tol < c.rel_gap < NEARLY_PROVEN * tol and left >= 1.0):
+                return c, status
             aim *= 0.1
-    settle(rows, c)
-    status = "converged" if c.rel_gap <= tol else status
-    return Sprint(runner.x, c, rows, status, LABELS[kind])
+
+
+def noted(
+    ledger: Ledger, passes: float, primal: float, dual: float, gap: float, rel_gap: float
+) -> Progress:
+    """A row of the trace, some passes from where the ledger stands."""
+    return Progress(
+        ledger.passes + passes, ledger.paper_passes + passes, ledger.seconds, primal, dual, gap,
+        rel_gap,
+    )  # fmt: skip
 
 
 def heard(callback: Callable[[Progress], Any], rows: list[Progress]) -> bool:

@@ -32,3 +32,4 @@ EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than prox
 EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the alternative
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
+NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on

@@ -31,6 +31,8 @@ __all__ = ["AscentWorker", "DescentWorker"]
 class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
 
+    ran = False
+
     @staticmethod
     def objection(problem: Problem) -> str:
         """What the kernel can't do, or ""."""
@@ -48,16 +50,16 @@ class AscentWorker:
         self.kinks = not (p.loss.quadratic or p.loss.probabilities)
         self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
 
-    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
-        """Call the kernel once: looks, passes, and whether there is no hope."""
-        p = self.problem
+    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
+        """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
+        p, self.ran = self.problem, True
         looks, passes, largest = ascend(
             self.A, p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key,
             limits, self.y, self.G, self.u, record,
         )  # fmt: skip
         self.updates += passes * p.n
         self.largest = max(self.largest, largest)
-        return looks, passes, passes < limits[2]
+        return looks, passes
 
     @property
     def x(self) -> np.ndarray:
@@ -105,6 +107,8 @@ def free_and_alike(problem: Problem) -> bool:
 class DescentWorker:
     """The kernel of l1, and its state."""
 
+    ran = False
+
     @staticmethod
     def objection(problem: Problem) -> str:
         """What the kernel can't do, or ""."""
@@ -122,14 +126,14 @@ class DescentWorker:
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
         self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
 
-    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float, bool]:
-        """Call the kernel once: looks, passes, and whether there is no hope."""
-        p = self.problem
+    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
+        """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
+        p, self.ran = self.problem, True
         looks, passes = descend(
             self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma, self.flat, limits,
             self.x, self.u, self.y, self.G, self.best_y, self.best_G, record,
         )  # fmt: skip
-        return looks, passes, passes < limits[2]
+        return looks, passes
 
     def pair(self, tol: float = 0.0) -> Pair:
         """X and the best y, made feasible."""
