@@ -137,7 +137,7 @@ def regret(seed: Seed) -> dict[float, dict[str, float]]:
 
     one = instance_of(seed)
     found: dict[float, dict[str, float]] = {tol: {} for tol in REGRET_TOLS}
-    for method in ("auto", "rows", "columns", "newton", "few-rows"):
+    for method in ("auto", "ascent", "descent", "rows", "columns", "newton", "few-rows"):
         for tol in REGRET_TOLS:
             times = []
             for k in range(11):
