@@ -59,10 +59,12 @@ class Spd1Run:
     def __init__(self, one: Instance, method: str, seconds: float) -> None:
         import spd1
         from spd1.solvers.auto import pick
+        from spd1.solvers.sprint.sprint import kind_of
 
         self.one, self.asked, self.seconds, self.method = one, method, seconds, ""
         problem = spd1.Problem(one.A, one.b, one.loss, spd1.ElasticNet(l1=one.l1, l2=one.l2))
-        by_columns = method == "auto" and one.l1 > 0 and pick(problem)[0] == "newton"
+        kind = kind_of(problem) or pick(problem)[0]
+        by_columns = method == "auto" and one.l1 > 0 and kind in ("descent", "newton")
         self.A = one.columns if by_columns else one.A
 
     def __call__(self, tol: float) -> np.ndarray:

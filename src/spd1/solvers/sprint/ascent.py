@@ -43,32 +43,26 @@ def shuffle(rows, count, block, key, counter, blocks, order):
 
 @helper
 def visit_rows(A, b, c, reach, loss, l1, scale, y, G, order, count):
-    """Visit the first rows of an order; returns the squared moves, each by its curvature."""
-    moved = 0.0
-    if l1 > 0.0:
-        for k in range(count):
-            i = order[k]
-            r = reach[i]
+    """Visit the first rows of an order; returns the squared moves, each by its curvature.
+
+    G moves with a row when the next one is looked at: one walk along G where there is no l1.
+    """
+    moved, move, before = 0.0, 0.0, order[0]
+    for k in range(count + 1):
+        i = order[min(k, count - 1)]
+        if l1 > 0.0:
+            if move != 0.0:
+                add_line(A, before, move, G)
             u = soft_dot(A, i, G, l1)
-            y_new = loss.prox_near(y[i] + scale * u / r, b[i], 1.0 / r, y[i])
-            step = y_new - y[i]
-            if step != 0.0:
-                y[i] = y_new
-                moved += c[i] * step * step * r
-                add_line(A, i, c[i] * step, G)
-        return moved
-    u = line_dot(A, order[0], G)
-    for k in range(count):
-        i, after = order[k], order[min(k + 1, count - 1)]
-        r = reach[i]
-        move = 0.0
-        if r > 0.0:
+        else:
+            u = move_line(A, before, move, i, G)
+        if k < count:
+            r = reach[i]
             y_new = loss.prox_near(y[i] + scale * u / r, b[i], 1.0 / r, y[i])
             step = y_new - y[i]
             y[i] = y_new
-            move = c[i] * step
+            move, before = c[i] * step, i
             moved += move * step * r
-        u = move_line(A, i, move, after, G)
     return moved
 
 
@@ -79,9 +73,11 @@ def awake(reach, b, loss, u, y, near, rows):
     for i in range(len(y)):
         r = reach[i]
         if r > 0.0:
-            rests = loss.prox_near(y[i] + (u[i] - near) / r, b[i], 1.0 / r, y[i]) == y[i]
-            if rests:
-                rests = loss.prox_near(y[i] + (u[i] + near) / r, b[i], 1.0 / r, y[i]) == y[i]
+            rests, side = True, -near
+            for _ in range(2):
+                if rests:
+                    y_new = loss.prox_near(y[i] + (u[i] + side) / r, b[i], 1.0 / r, y[i])
+                    rests, side = y_new == y[i], near
             if not rests:
                 rows[count] = i
                 count += 1
