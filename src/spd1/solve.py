@@ -134,7 +134,7 @@ def solve(
             _positive(limit, name)
     ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger)
-    chosen_here = method == "auto"
+    chosen_here, found = method == "auto", None
     keep_pages()
     if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
         line = ProgressLine("auto", tol) if verbose else None
@@ -150,7 +150,8 @@ def solve(
         label = method
         if chosen_here:
             method, reason = pick(problem)
-            label = f"auto: {method} ({reason})"
+            before = "" if found is None else f"{found.kind}, then "
+            label = f"auto: {before}{method} ({reason})"
         make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
@@ -169,11 +170,13 @@ def solve(
 
 def result_of(found: Sprint, ledger: Ledger) -> Result:
     """What a sprint has found, as a result."""
+    from .solvers.sprint.sprint import REASONS
+
     c, trace = found.certificate, Trace()
     trace.rows = found.rows
     return Result(
         found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, found.status, ledger.passes,
-        ledger.seconds, trace, found.label, {}, c.floor, c.reach,
+        ledger.seconds, trace, f"auto: {found.kind} ({REASONS[found.kind]})", {}, c.floor, c.reach,
     )  # fmt: skip
 
 

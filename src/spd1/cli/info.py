@@ -89,9 +89,9 @@ def shape_facts(data: Data) -> dict[str, Any]:
 
 def problem_facts(problem: Problem) -> dict[str, Any]:
     """Facts about the problem that fit would solve."""
-    from ..solvers.auto import pick
+    from ..solvers.auto import first_taken
 
-    method, reason = pick(problem)
+    method, reason = first_taken(problem)
     zero = problem.primal(problem.reg.minimiser(problem.d))
     return {
         "problem": f"{problem.loss} with {problem.reg}",

@@ -10,6 +10,7 @@ from .direct import Direct
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_SMOOTH_GRAM
+from .sprint.sprint import REASONS, kind_of
 from .tuning import (
     COUNTS,
     COUNTS_WIDE,
@@ -25,7 +26,7 @@ from .tuning import (
     VERY_WIDE,
 )
 
-__all__ = ["pick"]
+__all__ = ["first_taken", "pick"]
 
 
 def many_columns_move(problem: Problem) -> bool:
@@ -69,6 +70,12 @@ def tied_rows_win(problem: Problem) -> bool:
     else:
         least = COUNTS_WIDE if p.d >= QUITE_WIDE * p.n else COUNTS
     return p.mu * p.n >= least * float(p.row_norms_squared.mean())
+
+
+def first_taken(problem: Problem, tol: float = 1e-6) -> tuple[str, str]:
+    """Name of the method that ``auto`` begins with and the reason, in a few words."""
+    kind = kind_of(problem, tol)
+    return (kind, REASONS[kind]) if kind else pick(problem)
 
 
 def pick(problem: Problem) -> tuple[str, str]:

@@ -35,7 +35,7 @@ from .tuning import (
 )
 from .workers import AscentWorker, DescentWorker
 
-__all__ = ["Sprint", "kind_of", "sprint"]
+__all__ = ["REASONS", "Sprint", "kind_of", "sprint"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -53,15 +53,15 @@ class Sprint(NamedTuple):
         Looks on the way; the last is that of the certificate.
     status : str
         "converged", "interrupted" by the callback, or "" if others have to go on.
-    label : str
-        What the result calls the method.
+    kind : str
+        "ascent" or "descent".
     """
 
     x: np.ndarray
     certificate: Certificate
     rows: list[Progress]
     status: str
-    label: str
+    kind: str
 
 
 def kind_of(problem: Problem, tol: float = 1e-3) -> str:
@@ -79,8 +79,10 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if type(p.loss).__module__.partition(".")[0] != PACKAGE:
         return ""  # a class of the user's: compiled in every process
     few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
-    if few and (p.reg.l1 > 0.0 or tol < MANY_DIGITS):
+    if few and (np.any(p.reg.l1) or tol < MANY_DIGITS):
         return ""  # small Gram matrices of dense rows settle it
+    if p.loss.quadratic and p.grid.dense and p.reg.plain:
+        return ""  # and so do factors of dense least squares
     if not AscentWorker.objection(p) and rows_are_easy(p):
         return "ascent"
     return "" if DescentWorker.objection(p) or gram_is_cheap(p) else "descent"
@@ -114,9 +116,9 @@ def rows_are_easy(problem: Problem) -> bool:
     return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
 
 
-LABELS = {
-    "ascent": "auto: ascent (row by row in one kernel, x tied to y)",
-    "descent": "auto: descent (column by column in one kernel)",
+REASONS = {
+    "ascent": "row by row in one kernel, x tied to y",
+    "descent": "column by column in one kernel",
 }
 
 
@@ -146,7 +148,7 @@ def sprint(
         rows = rows or [noted(ledger, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
     settle(rows, c)
     status = "converged" if c.rel_gap <= tol else status
-    return Sprint(runner.x, c, rows, status, LABELS[kind])
+    return Sprint(runner.x, c, rows, status, kind)
 
 
 def dash(
