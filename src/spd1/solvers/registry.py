@@ -29,12 +29,14 @@ SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
+}
+
+#: Methods for one kind of problem each.
+DIRECT_METHODS = {
+    "direct": ("direct", "Direct"),
     "ascent": ("sprint.methods", "Ascent"),
     "descent": ("sprint.methods", "Descent"),
 }
-
-#: One kind of problem, solved at once.
-DIRECT_METHODS = {"direct": ("direct", "Direct")}
 
 #: Methods that take the ``tile`` argument of ``solve``.
 TILED = ("spd1", "spd1-vr")
