@@ -1,0 +1,169 @@
+"""The columns that a path has in hand: what they know of each other, and how they are moved.
+
+A set only grows. It solves the problem of its own columns to within a goal; whether that was
+enough, and which columns are missing, is for a look at all of them to say.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..data.facts import Nobody
+from ..problem import Problem
+from ..solvers.newton.linalg.gram import newton_on_gram
+from ..solvers.newton.linalg.working_set import Lines
+from ..solvers.newton.tuning import CALL, ENTRY, FACTOR
+from .kernels import settle, settle_lines
+from .tuning import GRAM_PATIENCE, LINE_SWEEPS, ROOM, SETTLE_ROUNDS
+
+__all__ = ["GramSet", "LineSet", "Set"]
+
+
+
+
+class Set:
+    """Columns in the order in which they came, with their coefficients z."""
+
+    def __init__(self, problem: Problem, B: Any, lower: float) -> None:
+        self.problem, self.B = problem, B
+        self.ids = np.zeros(0, dtype=np.int64)
+        self.z = np.zeros(0)
+        self.before = np.zeros(0)  # z of the last alpha but one
+        self.table = np.zeros((0, 5))  # linear, l1, l2, bounds: as models want it
+        self.lower = lower
+        self.has = np.zeros(problem.d, dtype=bool)
+
+    def admit(self, ids: np.ndarray) -> np.ndarray:
+        """Take the columns in that are not in already; returns them."""
+        new = ids[~self.has[ids]]
+        if len(new):
+            self.has[new] = True
+            self.ids = np.concatenate([self.ids, new])
+            self.z = np.concatenate([self.z, np.zeros(len(new))])
+            self.table = np.zeros((len(self.ids), 5))
+            self.table[:, 3:] = self.lower, math.inf
+        return new
+
+    def margins(self) -> np.ndarray:
+        """A x, anew."""
+        live = np.flatnonzero(self.z)
+        return Lines(self.B, self.ids[live], self.problem.n, Nobody()).moved(self.z[live])
+
+    def predict(self, t: float) -> None:
+        """Start where coefficients would be if they went on, t times as far as the last time.
+
+        Solutions of least squares are piecewise linear in alpha. A coefficient that would change
+        its sign stops at zero.
+        """
+        before = np.zeros(len(self.z))
+        before[: len(self.before)] = self.before
+        dz = t * (self.z - before)
+        self.before = self.z.copy()
+        if t > 0.0:
+            over = self.z * (self.z + dz) <= 0.0
+            dz[over] = -self.z[over]
+            self.shift(dz)
+
+    def shift(self, dz: np.ndarray) -> None:
+        """Move z by dz."""
+        raise NotImplementedError
+
+    def put(self, x: np.ndarray) -> None:
+        """Write the coefficients into x, all of whose columns are here."""
+        x[self.ids] = self.z
+
+
+class GramSet(Set):
+    """Least squares on dense data: products of the columns with each other say it all."""
+
+    def __init__(self, problem: Problem, B: Any, lower: float, h: np.ndarray, tol: float) -> None:
+        super().__init__(problem, B, lower)
+        p = problem
+        self.pull, self.tol = h, tol
+        self.h = np.zeros(0)
+        self.g = np.zeros(0)
+        self.G = np.zeros((ROOM, ROOM))
+        self.lines = np.zeros((ROOM, p.n))  # columns times the roots of c, one a row
+        self.roots = np.sqrt(p.c)
+        self.square = float(p.c @ (p.b * p.b))
+
+    def admit(self, ids: np.ndarray) -> np.ndarray:
+        old = len(self.ids)
+        new = super().admit(ids)
+        size = len(self.ids)
+        if not len(new):
+            return new
+        if size > len(self.G):
+            room = size + size // 2
+            self.G, before = np.zeros((room, room)), self.G
+            self.G[:old, :old] = before[:old, :old]
+            self.lines, kept = np.empty((room, self.problem.n)), self.lines
+            self.lines[:old] = kept[:old]
+        self.lines[old:size] = self.B.values[new]
+        self.lines[old:size] *= self.roots
+        part = self.lines[old:size] @ self.lines[:size].T
+        self.G[old:size, :size] = part
+        self.G[:old, old:size] = part[:, :old].T
+        self.h = self.pull[self.ids]
+        self.g = np.concatenate([self.g, part[:, :old] @ self.z[:old] - self.h[old:]])
+        return new
+
+    def minimise(self, l1: float, l2: float, goal: float) -> None:
+        """Move z until the gap of the columns here is what a look may find.
+
+        Sweeps, and Newton's step where they would take longer.
+        """
+        self.table[:, 1], self.table[:, 2] = l1, l2
+        size = len(self.ids)
+        G = self.G[:size, :size]
+        rest = l1, l2, self.lower == 0.0, self.square, goal
+        for _ in range(SETTLE_ROUNDS):
+            free = float(np.count_nonzero(self.z))
+            price = (FACTOR * free**3 + CALL) / (ENTRY * size * max(free, 1.0) + 1e-7)
+            if settle(self.G, self.h, self.z, self.g, *rest, GRAM_PATIENCE, max(price, 4.0)):
+                return
+            if newton_on_gram(G, self.table, self.z, self.g) <= 0.0:
+                self.g = G @ self.z - self.h  # rounding may have crept in
+
+    def shift(self, dz: np.ndarray) -> None:
+        size = len(self.ids)
+        self.z += dz
+        self.g += self.G[:size, :size] @ dz
+
+class LineSet(Set):
+    """Least squares on sparse data: sweeps over the columns."""
+
+    def __init__(self, problem: Problem, B: Any, lower: float, lengths: np.ndarray) -> None:
+        super().__init__(problem, B, lower)
+        self.squares = lengths * lengths
+        self.curvature = np.zeros(0)
+        p = problem
+        self.slope = p.c * -p.b
+
+    def admit(self, ids: np.ndarray) -> np.ndarray:
+        new = super().admit(ids)
+        if len(new):
+            self.curvature = self.squares[self.ids]
+        return new
+
+    def shift(self, dz: np.ndarray) -> None:
+        live = np.flatnonzero(dz)
+        self.z += dz
+        move = Lines(self.B, self.ids[live], self.problem.n, Nobody()).moved(dz[live])
+        self.slope += self.problem.c * move
+
+    def margins(self) -> np.ndarray:
+        u = super().margins()
+        self.slope = self.problem.c * (u - self.problem.b)
+        return u
+
+    def minimise(self, l1: float, l2: float, goal: float) -> None:
+        """Move z until the gap of the columns here seems to be what a look may find."""
+        p = self.problem
+        data = self.B, self.ids, self.curvature, self.z, self.slope, p.b, p.c, p.uniform_weights
+        self.sweeps = settle_lines(*data, l1, l2, self.lower == 0.0, goal, LINE_SWEEPS)
+        TOTAL[0] += self.sweeps
+TOTAL=[0]

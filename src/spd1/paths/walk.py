@@ -1,0 +1,112 @@
+"""Walking along a path: at every alpha a set of columns is solved, then all columns are asked.
+
+The set of the next alpha has the columns that the sequential strong rule names. The rule may err:
+a point counts when the certificate of the whole problem says so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..certificate.gap import Certificate
+from ..certificate.points import dual_from_margins
+from ..losses.logistic import Logistic
+from ..problem import Problem
+from ..regularizers import SharedNet
+from .curved import CurvedSet
+from .forces import Forces
+from .proof import proof_of, provable
+from .sets import GramSet, LineSet
+from .smooth import SmoothSet
+from .tuning import FEW_AT_A_TIME, GOAL, ROUNDS, SHARPER
+
+__all__ = ["PathWalk", "Point"]
+
+Point = tuple[np.ndarray, Certificate, int, int]  # x, certificate, rounds, columns left out
+
+
+class PathWalk:
+    """The path of one problem without intercept, for l1 > 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its regularizer does not matter.
+    ratio : float
+        l1_ratio.
+    positive : bool
+    tol : float
+    """
+
+    @staticmethod
+    def suits(problem: Problem, ratio: float) -> bool:
+        """Whether there is a way to walk it."""
+        known = problem.loss.quadratic or isinstance(problem.loss, Logistic)
+        return bool(ratio > 0.0 and known and problem.grid.shape == (1, 1))
+
+    def __init__(self, problem: Problem, ratio: float, positive: bool, tol: float) -> None:
+        p = problem
+        self.problem, self.ratio, self.tol = p, ratio, tol
+        self.lower = 0.0 if positive else -math.inf
+        self.x = np.zeros(p.d)
+        self.forces = Forces(p, dual_from_margins(p, np.zeros(p.n)), positive)
+        self.set = self._set()
+        self.goal = GOAL * tol
+        self.last, self.older = math.inf, math.inf  # l1 of the last alpha, and the one before
+        everything = np.arange(p.d)
+        self.seen = everything, self.forces.v
+
+    def _set(self) -> Any:
+        p, B = self.problem, self.forces.B
+        if not p.loss.quadratic:
+            return (CurvedSet if p.grid.dense else SmoothSet)(p, B, self.lower)
+        if p.grid.dense:
+            return GramSet(p, B, self.lower, self.forces.v.copy(), self.tol)
+        return LineSet(p, B, self.lower, self.forces.lengths)
+
+    def largest(self) -> float:
+        """Smallest alpha at which no column is needed."""
+        return max(float(self.forces.strength(self.forces.v).max()), 0.0) / self.ratio
+
+    def step(self, alpha: float, after: float) -> Point | None:
+        """The point at alpha, ``after`` being the next one; None if it can't be proved here."""
+        p, net = self.problem, SharedNet(
+            alpha * self.ratio, alpha * (1.0 - self.ratio), self.lower, math.inf
+        )
+        if not net.l1 > 0.0:
+            return None
+        ids, v = self.seen
+        strength = self.forces.strength(v)
+        before = min(self.last, float(strength.max(initial=0.0)))
+        self.admit(ids, strength, 2.0 * net.l1 - before)
+        known = self.last < self.older < math.inf
+        t = (self.last - net.l1) / (self.older - self.last) if known else 0.0
+        self.set.predict(t)
+        goal, level = self.goal, min(2.0 * after * self.ratio - net.l1, net.l1)
+        for count in range(1, ROUNDS + 1):
+            self.set.minimise(net.l1, net.l2, goal)
+            self.set.put(self.x)
+            u = self.set.margins()
+            y = dual_from_margins(p, u)
+            if not provable(p, y, net):
+                return None
+            ids, v = self.seen = self.forces.look(y, self.x, level)
+            proof = proof_of(p, net, self.x[ids], u, y, v, self.tol)
+            if proof.rel_gap <= self.tol:
+                self.older, self.last = self.last, net.l1
+                return self.x.copy(), proof, count, p.d - len(self.set.ids)
+            if not self.admit(ids, self.forces.strength(v), net.l1):
+                goal *= SHARPER
+        return None
+
+    def admit(self, ids: np.ndarray, strength: np.ndarray, level: float) -> bool:
+        """Take in the columns that are pulled so strongly, or the strongest if they are many."""
+        wanted = strength >= level
+        most = max(FEW_AT_A_TIME, 2 * np.count_nonzero(self.x))
+        if np.count_nonzero(wanted) > len(self.set.ids) + most:
+            fresh = np.where(wanted & ~self.set.has[ids], strength, -math.inf)
+            wanted = fresh >= np.partition(fresh, -most)[-most]
+        return bool(len(self.set.admit(ids[wanted])))
