@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from path_problems import Task
 
 Run = Callable[[float], np.ndarray]

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from path_peers import PEERS, Run, ours
 from path_problems import Task, tasks
-
 from race import one_thread, say
 
 TARGETS = (1e-4, 1e-6)
-TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(2, 29))
+TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(4, 29))
 
 
 def worst_gap(task: Task, alphas: np.ndarray, found: np.ndarray, enough: float) -> float:
@@ -54,27 +54,39 @@ def seconds_of(run: Run, tol: float) -> tuple[float, np.ndarray]:
 
 
 def sweep(task: Task, alphas: np.ndarray, run: Run, limit: float) -> dict[str, float]:
-    """The loosest setting for every target; targets that take longer than the limit are left."""
+    """The loosest setting for every target; targets that take longer than the limit are left.
+
+    Whole decades first, then the half decade before the one that does it.
+    """
     found: dict[str, float] = {}
+    spent = 0.0
+
+    def reaches(place: int, target: float) -> bool:
+        nonlocal spent
+        clock = time.process_time()  # others may use the machine
+        x = seconds_of(run, TOLERANCES[place])[1]
+        spent = time.process_time() - clock
+        return worst_gap(task, alphas, x, target) <= target
+
     place = 0
     for target in TARGETS:
-        while place < len(TOLERANCES):
-            seconds, x = seconds_of(run, TOLERANCES[place])
-            if worst_gap(task, alphas, x, target) <= target:
-                found[repr(target)] = TOLERANCES[place]
-                break
-            if seconds > limit:
+        while not reaches(place, target):
+            place += 2
+            if spent > limit or place >= len(TOLERANCES):
                 return found
-            place += 1
+        if place > 0 and reaches(place - 1, target):
+            place -= 1
+        found[repr(target)] = TOLERANCES[place]
     return found
 
 
 def sweep_all(chosen: list[Task], options: argparse.Namespace, kept: dict[str, Any]) -> None:
+    wanted = re.compile(options.peers)
     for task in chosen:
         alphas = task.alphas(options.alphas, options.eps)
         for peer, (package, families, prepare) in PEERS.items():
             known = kept.setdefault(task.name, {})
-            if task.family not in families or peer in known:
+            if task.family not in families or peer in known or not wanted.search(peer):
                 continue
             if importlib.util.find_spec(package) is None:
                 say(f"left out: {package} is not installed")

@@ -86,3 +86,15 @@ def test_alphas_that_repeat_or_ask_for_nothing(data):
     assert np.all(found.rel_gaps <= 1e-6)
     assert np.all(found.coefs[0] == 0.0)
     np.testing.assert_allclose(found.coefs[1], found.coefs[3], atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_too_many_columns_for_products_go_on_without(loss, data, monkeypatch):
+    X, t = data
+    b = np.sign(t) if loss == "logistic" else t
+    options = {"loss": loss, "n_alphas": 8, "eps": 0.05, "fit_intercept": False, "tol": 1e-9}
+    found = path(X, b, **options)
+    monkeypatch.setattr("spd1.paths.walk.MOST_PRODUCTS", 10)
+    other = path(X, b, **options)
+    assert max(found.rel_gaps.max(), other.rel_gaps.max()) <= 1e-9
+    np.testing.assert_allclose(X @ found.coefs.T, X @ other.coefs.T, atol=1e-3)

@@ -13,6 +13,7 @@ from ..certificate.gap import Certificate, certificate_of
 from ..certificate.points import dual_from_margins, dual_of, paired, primal_of
 from ..data.indices import trusted
 from ..design.intercept import Design
+from ..engines.blas import one_thread
 from ..errors import DataError, ParameterError
 from ..losses import as_loss
 from ..paths.walk import PathWalk
@@ -242,14 +243,15 @@ class Walk:
         plain = screen and not self.design.fit_intercept
         if not (plain and PathWalk.suits(self.problem, self.ratio)):
             return [self.step(float(alpha), screen) for alpha in alphas]
-        walk = PathWalk(self.problem, self.ratio, self.positive, self.tol)
         found: list[Row] = []
-        for alpha, after in zip(alphas, [*alphas[1:], alphas[-1]], strict=True):
-            point = walk.step(float(alpha), float(after))
-            if point is None:  # rounding shows, or it takes too long
-                self.x, self.last = walk.x.copy(), None
-                point = self.step(float(alpha), screen=False)
-            found.append(point)
+        with one_thread():
+            walk = PathWalk(self.problem, self.ratio, self.positive, self.tol)
+            for alpha, after in zip(alphas, [*alphas[1:], alphas[-1]], strict=True):
+                point = walk.step(float(alpha), float(after))
+                if point is None:  # rounding shows
+                    self.x, self.last = walk.x.copy(), None
+                    point = self.step(float(alpha), screen=False)
+                found.append(point)
         return found
 
     def step(self, alpha: float, screen: bool) -> Row:

@@ -13,3 +13,4 @@ BALANCE_STEPS = 100  # of Newton's, towards multinomial dual points that balance
 # Paths
 PATH_ROUNDS = 6  # of adding columns that were left out wrongly
 PATH_LOOKS = 200  # at one problem: a tol below rounding must not keep a path for ever
+PROVABLE = 1e-10  # expected counts of classes that are off by more prove nothing

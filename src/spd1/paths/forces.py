@@ -11,12 +11,13 @@ takes care of the most that happens on a path: residuals shrink.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..data.facts import Nobody
-from ..kernel.jit import kernel
+from ..kernel.jit import helper, kernel
 from ..problem import Problem
-from ..solvers.newton.linalg.working_set import Lines
+from ..solvers.newton.linalg.working_set import first_dots
 from .tuning import REMEMBERED
 
 __all__ = ["Forces"]
@@ -24,21 +25,56 @@ __all__ = ["Forces"]
 BLURRED = 1e-14  # of |y|^2, by which rounding may have made a distance smaller
 
 
-@kernel
-def unsettled(v, when, lengths, x, theta, reach, oldest, level, signed, ids):
-    """Columns that may be pulled by more than ``level``, or are not zero; returns how many.
+@helper
+def recall(points, squares, y, c, theta, reach):
+    """How far y is from multiples of the points that are remembered; returns |y|^2.
 
-    Columns that remember the oldest dual point are taken, too: it is about to be forgotten.
+    Squares are weighted by c. theta is the multiple that is nearest, reach the distance to it.
     """
+    square = 0.0
+    for i in range(len(y)):
+        square += c[i] * y[i] * y[i]
+    for m in range(len(points)):
+        inner = 0.0
+        for i in range(len(y)):
+            inner += points[m, i] * y[i]
+        theta[m] = inner / squares[m] if squares[m] > 0.0 else 0.0
+        reach[m] = math.sqrt(max(square - theta[m] * inner, 0.0) + BLURRED * square)
+    return square
+
+
+@kernel
+def look_at_columns(B, y, c, x, level, signed, place, points, squares, v, when, lengths, ids, out):
+    """Columns that may be pulled by more than ``level``, or are not zero; how many, and |y|^2.
+
+    Their v is computed. Columns that remember the oldest dual point are taken, too: y takes its
+    place. Points are kept times c.
+    """
+    theta, reach = np.empty(len(points)), np.empty(len(points))
+    square = recall(points, squares, y, c, theta, reach)
     count = 0
     for j in range(len(v)):
         m = when[j]
         pull = theta[m] * v[j]
         pull = pull if signed else abs(pull)
-        if pull + lengths[j] * reach[m] > level or m == oldest or x[j] != 0.0:
+        if pull + lengths[j] * reach[m] > level or m == place or x[j] != 0.0:
             ids[count] = j
             count += 1
-    return count
+    squares[place] = square
+    now = points[place]
+    for i in range(len(y)):
+        now[i] = c[i] * y[i]
+    first = first_dots(B, ids[:count], now, out)
+    for w in range(count):
+        if w >= first:
+            total = 0.0
+            for k in range(B.line_length(ids[w])):
+                i, a = B.at(ids[w], k)
+                total += a * now[i]
+            out[w] = total
+        v[ids[w]] = -out[w]
+        when[ids[w]] = place
+    return count, square
 
 
 class Forces:
@@ -58,36 +94,24 @@ class Forces:
         self.problem, self.signed = p, signed
         self.B = p.grid.by_columns.matrix.transposed()
         self.lengths = np.sqrt(p.grid.weighted_squares(p.c))
-        self.points = np.zeros((REMEMBERED, p.n))  # times the roots of c
+        self.points = np.zeros((REMEMBERED, p.n))  # times c
         self.squares = np.zeros(REMEMBERED)
-        self.roots = np.sqrt(p.c)
         self.place = 0  # of the last dual point
         self.when = np.zeros(p.d, dtype=np.int64)  # the point that a column was looked at with
-        self.ids = np.empty(p.d, dtype=np.int64)
-        self.v = -p.adjoint(p.c * y)
-        self._remember(y)
-
-    def _remember(self, y: np.ndarray) -> np.ndarray:
-        now = self.roots * y
-        self.points[self.place] = now
-        self.squares[self.place] = now @ now
-        return now
+        self.ids, self.out = np.empty(p.d, dtype=np.int64), np.empty(p.d)
+        self.points[0] = p.c * y
+        self.square = self.squares[0] = float(self.points[0] @ y)  # of the last dual point
+        self.v = -p.adjoint(self.points[0])
 
     def look(self, y: np.ndarray, x: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Columns that may be pulled by more than ``level``, or are not zero in x, and their v."""
         self.place = (self.place + 1) % REMEMBERED
-        now = self.roots * y
-        square = float(now @ now)
-        inner = self.points @ now
-        theta = np.divide(inner, self.squares, out=np.zeros(REMEMBERED), where=self.squares > 0.0)
-        reach = np.sqrt(np.maximum(square - theta * inner, 0.0) + BLURRED * square)
-        args = self.v, self.when, self.lengths, x, theta, reach
-        count = unsettled(*args, self.place, level, self.signed, self.ids)
+        memory = self.points, self.squares, self.v, self.when, self.lengths, self.ids, self.out
+        count, self.square = look_at_columns(
+            self.B, y, self.problem.c, x, level, self.signed, self.place, *memory
+        )
         ids = self.ids[:count].copy()
-        self._remember(y)
-        v = Lines(self.B, ids, self.problem.n, Nobody()).dots(-self.problem.c * y)
-        self.v[ids], self.when[ids] = v, self.place
-        return ids, v
+        return ids, -self.out[:count]
 
     def strength(self, v: np.ndarray) -> np.ndarray:
         """What of v can move a column."""

@@ -6,7 +6,7 @@ import math
 
 from ..kernel.jit import helper, kernel
 
-__all__ = ["settle", "settle_lines"]
+__all__ = ["settle"]
 
 
 @helper
@@ -73,74 +73,3 @@ def settle(G, h, z, g, l1, l2, signed, square, enough, most, price):
                 for k in range(size):
                     g[k] += step * row[k]
     return False
-
-
-@helper
-def gap_from_slope(slope, b, c, z, l1, l2, worst, over):
-    """About the gap of  sum c (u - b)^2 / 2 + l1 |z| + l2 |z|^2 / 2,  and the objective.
-
-    ``slope`` is c (u - b). The last sweep has seen columns pulled ``worst`` beyond where they
-    rest, and squares of all such in ``over``.
-    """
-    residual, along = 0.0, 0.0
-    for i in range(len(slope)):
-        if c[i] > 0.0:
-            residual += slope[i] * slope[i] / c[i]
-            along += slope[i] * b[i]
-    size, squares = 0.0, 0.0
-    for k in range(len(z)):
-        size += abs(z[k])
-        squares += z[k] * z[k]
-    loss, inner = 0.5 * residual, residual + along  # <c (u - b), u>
-    primal = loss + l1 * size + 0.5 * l2 * squares
-    theta = l1 / (l1 + worst)
-    gap = (1.0 - theta) ** 2 * loss + max(l1 * size + l2 * squares + theta * inner, 0.0)
-    if l2 > 0.0:
-        gap = min(gap, 0.5 * over / l2)
-    return primal, gap
-
-
-@kernel
-def settle_lines(B, ids, curvature, z, slope, b, c, flat, l1, l2, signed, enough, most):
-    """Sweeps over columns until their gap is about ``enough`` of the objective, or so many.
-
-    Sweeps over all of them find those that move, and sweeps over these follow. ``slope`` is
-    c (u - b) and follows, too. Returns the sweeps.
-    """
-    everything = True
-    for sweep in range(most):
-        worst, over = 0.0, 0.0
-        for w in range(len(ids)):
-            old, h = z[w], curvature[w]
-            if (old == 0.0 and not everything) or h + l2 <= 0.0:
-                continue
-            line = ids[w]
-            gradient = 0.0
-            for k in range(B.line_length(line)):
-                i, a = B.at(line, k)
-                gradient += a * slope[i]
-            wish = h * old - gradient
-            new = (max(wish - l1, 0.0) + min(wish + l1, 0.0)) / (h + l2)
-            if signed:
-                new = max(new, 0.0)
-            if new != old:
-                step = new - old
-                z[w] = new
-                beyond = abs(step) * (h + l2)
-                worst = max(worst, beyond)
-                over += beyond * beyond
-                if flat:
-                    step *= c[0]
-                    for k in range(B.line_length(line)):
-                        i, a = B.at(line, k)
-                        slope[i] += a * step
-                else:
-                    for k in range(B.line_length(line)):
-                        i, a = B.at(line, k)
-                        slope[i] += c[i] * a * step
-        primal, gap = gap_from_slope(slope, b, c, z, l1, l2, worst, over)
-        settled = gap <= enough * primal
-        if settled and everything:
-            return sweep + 1
-        everything = settled
-    return most

@@ -14,15 +14,18 @@ from ..problem import ROUNDED, SUBTLE, Problem
 from ..regularizers import SharedNet
 from ..terms import loss_terms, net_terms
 
-__all__ = ["provable", "proof_of"]
+__all__ = ["proof_of", "provable"]
 
 
-def provable(problem: Problem, y: np.ndarray, net: SharedNet) -> bool:
-    """Whether the rounding of v is nothing beside l1, and that of v^2 nothing beside l2."""
+def provable(problem: Problem, square: float, net: SharedNet) -> bool:
+    """Whether the rounding of v is nothing beside l1, and that of v^2 nothing beside l2.
+
+    ``square`` is the sum of c y^2: |c y|^2 is at most the largest c times that.
+    """
     if net.l2 > 0.0:
         return net.l2 > problem.most_faint_l2
-    size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
-    return bool(ROUNDED * size <= SUBTLE * net.l1)
+    size = math.sqrt(problem.grid.square_sum * float(problem.c.max()) * square)
+    return ROUNDED * size <= SUBTLE * net.l1
 
 
 @np.errstate(all="ignore")

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.points import TINY
 from ..data.facts import Nobody
 from ..problem import Problem
 from ..solvers.newton.linalg.gram import newton_on_gram
 from ..solvers.newton.linalg.working_set import Lines
 from ..solvers.newton.tuning import CALL, ENTRY, FACTOR
-from .kernels import settle, settle_lines
-from .tuning import GRAM_PATIENCE, LINE_SWEEPS, ROOM, SETTLE_ROUNDS
+from .curved_kernels import sweep_lines
+from .kernels import settle
+from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, ROOM, SETTLE_ROUNDS
 
 __all__ = ["GramSet", "LineSet", "Set"]
-
-
 
 
 class Set:
@@ -38,7 +38,7 @@ class Set:
 
     def admit(self, ids: np.ndarray) -> np.ndarray:
         """Take the columns in that are not in already; returns them."""
-        new = ids[~self.has[ids]]
+        new = np.asarray(ids[~self.has[ids]])
         if len(new):
             self.has[new] = True
             self.ids = np.concatenate([self.ids, new])
@@ -79,10 +79,10 @@ class Set:
 class GramSet(Set):
     """Least squares on dense data: products of the columns with each other say it all."""
 
-    def __init__(self, problem: Problem, B: Any, lower: float, h: np.ndarray, tol: float) -> None:
+    def __init__(self, problem: Problem, B: Any, lower: float, h: np.ndarray) -> None:
         super().__init__(problem, B, lower)
         p = problem
-        self.pull, self.tol = h, tol
+        self.pull = h
         self.h = np.zeros(0)
         self.g = np.zeros(0)
         self.G = np.zeros((ROOM, ROOM))
@@ -133,6 +133,7 @@ class GramSet(Set):
         self.z += dz
         self.g += self.G[:size, :size] @ dz
 
+
 class LineSet(Set):
     """Least squares on sparse data: sweeps over the columns."""
 
@@ -140,8 +141,8 @@ class LineSet(Set):
         super().__init__(problem, B, lower)
         self.squares = lengths * lengths
         self.curvature = np.zeros(0)
-        p = problem
-        self.slope = p.c * -p.b
+        self.sweeps = 0
+        self.margins()
 
     def admit(self, ids: np.ndarray) -> np.ndarray:
         new = super().admit(ids)
@@ -157,13 +158,23 @@ class LineSet(Set):
 
     def margins(self) -> np.ndarray:
         u = super().margins()
-        self.slope = self.problem.c * (u - self.problem.b)
+        residual = u - self.problem.b
+        self.slope = self.problem.c * residual
+        self.loss = 0.5 * float(self.slope @ residual)
         return u
 
     def minimise(self, l1: float, l2: float, goal: float) -> None:
-        """Move z until the gap of the columns here seems to be what a look may find."""
+        """Move z until the gap of the columns here seems to be what a look may find.
+
+        A column that is pulled by ``worst`` too much makes y a multiple l1 / (l1 + worst) of
+        itself, and the gap about worst |z|_1 + (worst / l1)^2 times the loss.
+        """
         p = self.problem
-        data = self.B, self.ids, self.curvature, self.z, self.slope, p.b, p.c, p.uniform_weights
-        self.sweeps = settle_lines(*data, l1, l2, self.lower == 0.0, goal, LINE_SWEEPS)
-        TOTAL[0] += self.sweeps
-TOTAL=[0]
+        size, live = float(np.abs(self.z).sum()), max(int(np.count_nonzero(self.z)), 1)
+        gap = goal * (self.loss + l1 * size)
+        share = 0.5 * gap / max(self.loss, TINY)
+        enough = min(0.5 * gap / max(size, TINY), l1 * math.sqrt(share))
+        if l2 > 0.0:  # or worst^2 / (2 l2) a column, y as it is
+            enough = max(enough, math.sqrt(2.0 * l2 * gap / live))
+        data = self.B, self.ids, self.z, self.slope, p.c, p.uniform_weights, self.curvature
+        self.sweeps += sweep_lines(*data, l1, l2, self.lower == 0.0, enough, LINE_SWEEPS, MEMORY)

@@ -16,12 +16,11 @@ from ..certificate.points import dual_from_margins
 from ..losses.logistic import Logistic
 from ..problem import Problem
 from ..regularizers import SharedNet
-from .curved import CurvedSet
+from .curved import CurvedGramSet, CurvedSet
 from .forces import Forces
 from .proof import proof_of, provable
 from .sets import GramSet, LineSet
-from .smooth import SmoothSet
-from .tuning import FEW_AT_A_TIME, GOAL, ROUNDS, SHARPER
+from .tuning import FEW_AT_A_TIME, GOAL, MOST_PRODUCTS, ROUNDS, SHARPER
 
 __all__ = ["PathWalk", "Point"]
 
@@ -53,18 +52,19 @@ class PathWalk:
         self.lower = 0.0 if positive else -math.inf
         self.x = np.zeros(p.d)
         self.forces = Forces(p, dual_from_margins(p, np.zeros(p.n)), positive)
-        self.set = self._set()
+        self.set = self._set(p.grid.dense)
         self.goal = GOAL * tol
         self.last, self.older = math.inf, math.inf  # l1 of the last alpha, and the one before
         everything = np.arange(p.d)
         self.seen = everything, self.forces.v
 
-    def _set(self) -> Any:
+    def _set(self, products: bool) -> Any:
+        """An empty set of columns, on products with each other or not."""
         p, B = self.problem, self.forces.B
         if not p.loss.quadratic:
-            return (CurvedSet if p.grid.dense else SmoothSet)(p, B, self.lower)
-        if p.grid.dense:
-            return GramSet(p, B, self.lower, self.forces.v.copy(), self.tol)
+            return (CurvedGramSet if products else CurvedSet)(p, B, self.lower)
+        if products:
+            return GramSet(p, B, self.lower, self.forces.v.copy())
         return LineSet(p, B, self.lower, self.forces.lengths)
 
     def largest(self) -> float:
@@ -73,9 +73,8 @@ class PathWalk:
 
     def step(self, alpha: float, after: float) -> Point | None:
         """The point at alpha, ``after`` being the next one; None if it can't be proved here."""
-        p, net = self.problem, SharedNet(
-            alpha * self.ratio, alpha * (1.0 - self.ratio), self.lower, math.inf
-        )
+        p, l1 = self.problem, alpha * self.ratio
+        net = SharedNet(l1, alpha * (1.0 - self.ratio), self.lower, math.inf)
         if not net.l1 > 0.0:
             return None
         ids, v = self.seen
@@ -85,28 +84,36 @@ class PathWalk:
         known = self.last < self.older < math.inf
         t = (self.last - net.l1) / (self.older - self.last) if known else 0.0
         self.set.predict(t)
-        goal, level = self.goal, min(2.0 * after * self.ratio - net.l1, net.l1)
+        best, goal, level = math.inf, self.goal, min(2.0 * after * self.ratio - net.l1, net.l1)
         for count in range(1, ROUNDS + 1):
             self.set.minimise(net.l1, net.l2, goal)
             self.set.put(self.x)
             u = self.set.margins()
             y = dual_from_margins(p, u)
-            if not provable(p, y, net):
-                return None
             ids, v = self.seen = self.forces.look(y, self.x, level)
+            if not provable(p, self.forces.square, net):
+                return None
             proof = proof_of(p, net, self.x[ids], u, y, v, self.tol)
             if proof.rel_gap <= self.tol:
                 self.older, self.last = self.last, net.l1
                 return self.x.copy(), proof, count, p.d - len(self.set.ids)
             if not self.admit(ids, self.forces.strength(v), net.l1):
-                goal *= SHARPER
+                if proof.rel_gap > 0.5 * best:  # what is left is rounding
+                    return None
+                best, goal = proof.rel_gap, SHARPER * goal
         return None
 
     def admit(self, ids: np.ndarray, strength: np.ndarray, level: float) -> bool:
         """Take in the columns that are pulled so strongly, or the strongest if they are many."""
         wanted = strength >= level
-        most = max(FEW_AT_A_TIME, 2 * np.count_nonzero(self.x))
+        most = max(FEW_AT_A_TIME, 2 * int(np.count_nonzero(self.x)))
         if np.count_nonzero(wanted) > len(self.set.ids) + most:
             fresh = np.where(wanted & ~self.set.has[ids], strength, -math.inf)
             wanted = fresh >= np.partition(fresh, -most)[-most]
-        return bool(len(self.set.admit(ids[wanted])))
+        new = len(self.set.admit(ids[wanted]))
+        if len(self.set.ids) > MOST_PRODUCTS and isinstance(self.set, GramSet | CurvedGramSet):
+            before, self.set = self.set, self._set(False)  # sweeps over so many columns read less
+            self.set.admit(before.ids)
+            self.set.z[:], self.set.before = before.z, before.before
+            self.set.margins()
+        return new > 0
