@@ -114,18 +114,16 @@ class CurvedGramSet(CurvedSet):
         self.total = 0.0  # sum of the curvature that it stands for
         self.fresh = False  # whether it was made with the curvature here
 
-    def admit(self, ids: np.ndarray) -> np.ndarray:
-        old, new = len(self.ids), super().admit(ids)
-        size = len(self.ids)
+    def admit(self, ids: np.ndarray) -> None:
+        old, size = len(self.ids), len(self.ids) + len(ids)
+        super().admit(ids)
         if size > len(self.rows):
             room = size + size // 2
             self.rows, kept = np.empty((room, self.problem.n)), self.rows
             self.rows[:old] = kept[:old]
             self.G, before = np.zeros((room, room)), self.G
             self.G[:old, :old] = before[:old, :old]
-        if len(new):
-            self.rows[old:size] = self.B.values[new]
-        return new
+        self.rows[old:size] = self.B.values[ids]
 
     def product(self, slope: np.ndarray) -> np.ndarray:
         return np.asarray(self.rows[: len(self.z)] @ slope)

@@ -28,7 +28,6 @@ def provable(problem: Problem, square: float, net: SharedNet) -> bool:
     return ROUNDED * size <= SUBTLE * net.l1
 
 
-@np.errstate(all="ignore")
 def proof_of(
     problem: Problem,
     net: SharedNet,
@@ -80,7 +79,9 @@ def _at(
     if theta < 1.0:
         y, v = theta * y, theta * v
     if net.l2 == 0.0:  # what rounding left outside the bounds
-        v = np.clip(v, -net.l1 if net.lower < 0.0 else -math.inf, net.l1)
+        v = np.minimum(v, net.l1)
+        if net.lower < 0.0:
+            v = np.maximum(v, -net.l1)
     loss, conjugate, rows = loss_terms(u, y, p.b, p.c, p.loss)
     g, g_star, columns = net_terms(x, v, net)
     primal, dual = loss + g, -(conjugate + g_star)

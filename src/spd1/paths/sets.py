@@ -36,16 +36,14 @@ class Set:
         self.lower = lower
         self.has = np.zeros(problem.d, dtype=bool)
 
-    def admit(self, ids: np.ndarray) -> np.ndarray:
-        """Take the columns in that are not in already; returns them."""
-        new = np.asarray(ids[~self.has[ids]])
-        if len(new):
-            self.has[new] = True
-            self.ids = np.concatenate([self.ids, new])
-            self.z = np.concatenate([self.z, np.zeros(len(new))])
-            self.table = np.zeros((len(self.ids), 5))
-            self.table[:, 3:] = self.lower, math.inf
-        return new
+    def admit(self, ids: np.ndarray) -> None:
+        """Take columns in, none of which is here."""
+        zeros = np.zeros(len(ids))
+        self.has[ids] = True
+        self.ids = np.concatenate([self.ids, ids])
+        self.z, self.before = np.concatenate([self.z, zeros]), np.concatenate([self.before, zeros])
+        self.table = np.zeros((len(self.ids), 5))
+        self.table[:, 3:] = self.lower, math.inf
 
     def margins(self) -> np.ndarray:
         """A x, anew."""
@@ -58,9 +56,7 @@ class Set:
         Solutions of least squares are piecewise linear in alpha. A coefficient that would change
         its sign stops at zero.
         """
-        before = np.zeros(len(self.z))
-        before[: len(self.before)] = self.before
-        dz = t * (self.z - before)
+        dz = t * (self.z - self.before)
         self.before = self.z.copy()
         if t > 0.0:
             over = self.z * (self.z + dz) <= 0.0
@@ -90,26 +86,22 @@ class GramSet(Set):
         self.roots = np.sqrt(p.c)
         self.square = float(p.c @ (p.b * p.b))
 
-    def admit(self, ids: np.ndarray) -> np.ndarray:
-        old = len(self.ids)
-        new = super().admit(ids)
-        size = len(self.ids)
-        if not len(new):
-            return new
+    def admit(self, ids: np.ndarray) -> None:
+        old, size = len(self.ids), len(self.ids) + len(ids)
+        super().admit(ids)
         if size > len(self.G):
             room = size + size // 2
             self.G, before = np.zeros((room, room)), self.G
             self.G[:old, :old] = before[:old, :old]
             self.lines, kept = np.empty((room, self.problem.n)), self.lines
             self.lines[:old] = kept[:old]
-        self.lines[old:size] = self.B.values[new]
+        self.lines[old:size] = self.B.values[ids]
         self.lines[old:size] *= self.roots
         part = self.lines[old:size] @ self.lines[:size].T
         self.G[old:size, :size] = part
         self.G[:old, old:size] = part[:, :old].T
         self.h = self.pull[self.ids]
         self.g = np.concatenate([self.g, part[:, :old] @ self.z[:old] - self.h[old:]])
-        return new
 
     def minimise(self, l1: float, l2: float, goal: float) -> None:
         """Move z until the gap of the columns here is what a look may find.
@@ -144,11 +136,9 @@ class LineSet(Set):
         self.sweeps = 0
         self.margins()
 
-    def admit(self, ids: np.ndarray) -> np.ndarray:
-        new = super().admit(ids)
-        if len(new):
-            self.curvature = self.squares[self.ids]
-        return new
+    def admit(self, ids: np.ndarray) -> None:
+        super().admit(ids)
+        self.curvature = self.squares[self.ids]
 
     def shift(self, dz: np.ndarray) -> None:
         live = np.flatnonzero(dz)

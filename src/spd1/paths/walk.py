@@ -89,7 +89,7 @@ class PathWalk:
             self.set.minimise(net.l1, net.l2, goal)
             self.set.put(self.x)
             u = self.set.margins()
-            y = dual_from_margins(p, u)
+            y = u - p.b if p.loss.quadratic else dual_from_margins(p, u)
             ids, v = self.seen = self.forces.look(y, self.x, level)
             if not provable(p, self.forces.square, net):
                 return None
@@ -105,15 +105,18 @@ class PathWalk:
 
     def admit(self, ids: np.ndarray, strength: np.ndarray, level: float) -> bool:
         """Take in the columns that are pulled so strongly, or the strongest if they are many."""
-        wanted = strength >= level
+        wanted = (strength >= level) & ~self.set.has[ids]
+        fresh = int(np.count_nonzero(wanted))
+        if fresh == 0:
+            return False
         most = max(FEW_AT_A_TIME, 2 * int(np.count_nonzero(self.x)))
-        if np.count_nonzero(wanted) > len(self.set.ids) + most:
-            fresh = np.where(wanted & ~self.set.has[ids], strength, -math.inf)
-            wanted = fresh >= np.partition(fresh, -most)[-most]
-        new = len(self.set.admit(ids[wanted]))
+        if fresh > most:
+            pull = np.where(wanted, strength, -math.inf)
+            wanted = pull >= np.partition(pull, -most)[-most]
+        self.set.admit(ids[wanted])
         if len(self.set.ids) > MOST_PRODUCTS and isinstance(self.set, GramSet | CurvedGramSet):
             before, self.set = self.set, self._set(False)  # sweeps over so many columns read less
             self.set.admit(before.ids)
             self.set.z[:], self.set.before = before.z, before.before
             self.set.margins()
-        return new > 0
+        return True
