@@ -44,14 +44,21 @@ def recall(points, squares, y, c, theta, reach):
 
 
 @kernel
-def look_at_columns(B, y, c, x, level, signed, place, points, squares, v, when, lengths, ids, out):
+def look_at_columns(B, y, c, x, level, signed, points, squares, v, when, lengths, ids, out):
     """Columns that may be pulled by more than ``level``, or are not zero; how many, and |y|^2.
 
-    Their v is computed. Columns that remember the oldest dual point are taken, too: y takes its
-    place. Points are kept times c.
+    Their v is computed. y takes the place of the dual point that fewest columns remember: these
+    are taken, too. Points are kept times c.
     """
     theta, reach = np.empty(len(points)), np.empty(len(points))
     square = recall(points, squares, y, c, theta, reach)
+    followers = np.zeros(len(points))
+    for j in range(len(v)):
+        followers[when[j]] += 1.0
+    place = 0
+    for m in range(len(points)):
+        if followers[m] < followers[place]:
+            place = m
     count = 0
     for j in range(len(v)):
         m = when[j]
@@ -96,7 +103,6 @@ class Forces:
         self.lengths = np.sqrt(p.grid.weighted_squares(p.c))
         self.points = np.zeros((REMEMBERED, p.n))  # times c
         self.squares = np.zeros(REMEMBERED)
-        self.place = 0  # of the last dual point
         self.when = np.zeros(p.d, dtype=np.int64)  # the point that a column was looked at with
         self.ids, self.out = np.empty(p.d, dtype=np.int64), np.empty(p.d)
         self.points[0] = p.c * y
@@ -105,10 +111,9 @@ class Forces:
 
     def look(self, y: np.ndarray, x: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Columns that may be pulled by more than ``level``, or are not zero in x, and their v."""
-        self.place = (self.place + 1) % REMEMBERED
         memory = self.points, self.squares, self.v, self.when, self.lengths, self.ids, self.out
         count, self.square = look_at_columns(
-            self.B, y, self.problem.c, x, level, self.signed, self.place, *memory
+            self.B, y, self.problem.c, x, level, self.signed, *memory
         )
         ids = self.ids[:count].copy()
         return ids, -self.out[:count]

@@ -5,7 +5,7 @@ Set with ``benchmarks/paths.py --tune``: half and twice the value took longer in
 
 from __future__ import annotations
 
-REMEMBERED = 16  # dual points that columns remember having been looked at with
+REMEMBERED = 8  # dual points that columns remember having been looked at with
 ROUNDS = 20  # of adding columns that were left out, or of sharper goals
 GOAL = 0.7  # of the gap asked for, that the columns of a set may have among themselves, ...
 SHARPER = 0.1  # ... and as a share of that when the gap of all does not follow
