@@ -15,11 +15,10 @@ from ..data.facts import Nobody
 from ..problem import Problem
 from ..solvers.newton.linalg.gram import newton_on_gram
 from ..solvers.newton.linalg.working_set import Lines
-from .curved_kernels import bend_at, gap_of_set, step_along, sweep_gram, sweep_lines
-from .sets import Set
+from .curved_kernels import bend_at, gap_of_set, step_along, sweep_gram
+from .sets import SweptSet
 from .tuning import (
     INEXACT,
-    MEMORY,
     MODEL_PATIENCE,
     MODEL_SWEEPS,
     NEWTON_STEPS,
@@ -31,14 +30,14 @@ from .tuning import (
 __all__ = ["CurvedGramSet", "CurvedSet"]
 
 
-class CurvedSet(Set):
+class CurvedSet(SweptSet):
     """Any smooth loss, its model minimised by sweeps over columns."""
 
     def __init__(self, problem: Problem, B: Any, lower: float) -> None:
         super().__init__(problem, B, lower)
         n = problem.n
         self.u, self.slope, self.bend = np.zeros(n), np.empty(n), np.empty(n)
-        self.steps = self.sweeps = 0
+        self.steps = 0
 
     def lines(self) -> Lines:
         return Lines(self.B, self.ids, self.problem.n, Nobody())
@@ -77,7 +76,7 @@ class CurvedSet(Set):
             inexact *= SHARPER if slow else 1.0
             self.prepare(total, slow)
             last, old = gap, self.z.copy()
-            self.descend(g.copy(), l1, l2, inexact * worst)
+            self.follow(g, l1, l2, inexact * worst)
             dz = self.z - old
             change = l1 * (np.abs(self.z).sum() - np.abs(old).sum())
             promised = float(g @ dz + change + 0.5 * l2 * (self.z @ self.z - old @ old))
@@ -89,12 +88,9 @@ class CurvedSet(Set):
         """Know the curvature of the columns; ``total`` is that of the rows together."""
         self.curvature = self.lines().curvatures(self.bend)
 
-    def descend(self, g: np.ndarray, l1: float, l2: float, enough: float) -> None:
+    def follow(self, g: np.ndarray, l1: float, l2: float, enough: float) -> None:
         """Minimise the model until no column is farther than ``enough`` from rest."""
-        self.sweeps += sweep_lines(
-            self.B, self.ids, self.z, self.slope.copy(), self.bend, False, self.curvature, l1, l2,
-            self.lower == 0.0, enough, MODEL_SWEEPS, MEMORY,
-        )  # fmt: skip
+        self.descend(self.slope.copy(), self.bend, False, l1, l2, enough, MODEL_SWEEPS)
 
 
 class CurvedGramSet(CurvedSet):
@@ -147,9 +143,9 @@ class CurvedGramSet(CurvedSet):
             self.G[:size, :size] *= total / self.total
         self.total, self.known = total, size
 
-    def descend(self, g: np.ndarray, l1: float, l2: float, enough: float) -> None:
+    def follow(self, g: np.ndarray, l1: float, l2: float, enough: float) -> None:
         """Sweeps, and Newton's step where they are slow."""
-        size = len(self.z)
+        g, size = g.copy(), len(self.z)
         for _ in range(4):
             args = self.G, self.z, g, l1, l2, self.lower == 0.0, enough, MODEL_PATIENCE
             if sweep_gram(*args):

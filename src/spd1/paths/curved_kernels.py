@@ -7,7 +7,14 @@ import numpy as np
 from ..kernel.jit import helper, kernel
 from .tuning import DESCENT, FLAT_BEND, HALVINGS
 
-__all__ = ["bend_at", "gap_of_set", "step_along", "sweep_gram", "sweep_lines"]
+__all__ = [
+    "bend_at",
+    "extrapolate",
+    "gap_of_set",
+    "step_along",
+    "sweep_gram",
+    "sweep_lines",
+]
 
 
 @kernel
@@ -135,12 +142,13 @@ def mixing(points, weights):
     return abs(total) > 0.0
 
 
-@helper
-def extrapolate(points, slopes, weights, z, model, bend, l1, l2, signed):
+@kernel
+def extrapolate(points, slopes, z, model, bend, l1, l2, signed):
     """Go to the mixture of the last points that their steps point to, if that is better.
 
     Slopes are linear in z: their mixture takes no product (Anderson's acceleration).
     """
+    weights = np.empty(len(points) - 1)
     if not mixing(points, weights):
         return
     mixed, other = np.zeros(len(z)), np.zeros(len(model))
@@ -161,17 +169,16 @@ def extrapolate(points, slopes, weights, z, model, bend, l1, l2, signed):
 
 
 @kernel
-def sweep_lines(B, ids, z, model, bend, flat, curvature, l1, l2, signed, enough, most, memory):
+def sweep_lines(
+    B, ids, z, model, bend, flat, curvature, l1, l2, signed, enough, everything, points, slopes
+):
     """The same over sparse columns; ``model`` is the slope of the model, row by row.
 
-    Sweeps over all columns find those that move, sweeps over these follow, and after so many as
-    there is memory for, an extrapolation. Returns the sweeps.
+    Sweeps over all columns find those that move, sweeps over these follow, and are kept as points.
+    Returns whether no column is farther than ``enough`` from rest, else there are enough points.
     """
-    points, slopes = np.empty((memory + 1, len(z))), np.empty((memory + 1, len(model)))
-    weights = np.empty(memory)
     stored = 0
-    everything = True
-    for sweep in range(most):
+    while stored < len(points):
         worst = 0.0
         for w in range(len(ids)):
             old, h = z[w], curvature[w]
@@ -197,16 +204,15 @@ def sweep_lines(B, ids, z, model, bend, flat, curvature, l1, l2, signed, enough,
                         i, a = B.at(line, k)
                         model[i] += bend[i] * (a * step)
         if worst <= enough and everything:
-            return sweep + 1
+            return True
         everything = worst <= enough
-        if memory > 0 and not everything:
-            points[stored] = z
-            slopes[stored] = model
+        if not everything:
+            for w in range(len(z)):
+                points[stored, w] = z[w]
+            for i in range(len(model)):
+                slopes[stored, i] = model[i]
             stored += 1
-            if stored > memory:
-                extrapolate(points, slopes, weights, z, model, bend, l1, l2, signed)
-                stored = 0
-    return most
+    return False
 
 
 @helper

@@ -17,11 +17,11 @@ from ..problem import Problem
 from ..solvers.newton.linalg.gram import newton_on_gram
 from ..solvers.newton.linalg.working_set import Lines
 from ..solvers.newton.tuning import CALL, ENTRY, FACTOR
-from .curved_kernels import sweep_lines
+from .curved_kernels import extrapolate, sweep_lines
 from .kernels import settle
 from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, ROOM, SETTLE_ROUNDS
 
-__all__ = ["GramSet", "LineSet", "Set"]
+__all__ = ["GramSet", "LineSet", "Set", "SweptSet"]
 
 
 class Set:
@@ -126,14 +126,34 @@ class GramSet(Set):
         self.g += self.G[:size, :size] @ dz
 
 
-class LineSet(Set):
-    """Least squares on sparse data: sweeps over the columns."""
+class SweptSet(Set):
+    """Columns that are swept over one by one, with extrapolation."""
+
+    def __init__(self, problem: Problem, B: Any, lower: float) -> None:
+        super().__init__(problem, B, lower)
+        self.curvature = np.zeros(0)
+        self.slopes = np.empty((MEMORY + 1, problem.n))
+
+    def descend(
+        self, model: np.ndarray, bend: np.ndarray, flat: bool, l1: float, l2: float, enough: float,
+        most: int,
+    ) -> None:  # fmt: skip
+        """Sweep until no column is farther than ``enough`` from rest, at most about so often."""
+        signed, points = self.lower == 0.0, np.empty((MEMORY + 1, len(self.z)))
+        data = self.B, self.ids, self.z, model, bend, flat, self.curvature, l1, l2, signed
+        for count in range(0, most, MEMORY + 1):
+            if sweep_lines(*data, enough, count == 0, points, self.slopes):
+                return
+            extrapolate(points, self.slopes, self.z, model, bend, l1, l2, signed)
+
+
+class LineSet(SweptSet):
+    """Least squares on sparse data, or on more dense columns than a Gram matrix takes."""
 
     def __init__(self, problem: Problem, B: Any, lower: float, lengths: np.ndarray) -> None:
         super().__init__(problem, B, lower)
         self.squares = lengths * lengths
-        self.curvature = np.zeros(0)
-        self.sweeps = 0
+        self.weights, self.uniform = problem.c.copy(), problem.uniform_weights
         self.margins()
 
     def admit(self, ids: np.ndarray) -> None:
@@ -159,12 +179,10 @@ class LineSet(Set):
         A column that is pulled by ``worst`` too much makes y a multiple l1 / (l1 + worst) of
         itself, and the gap about worst |z|_1 + (worst / l1)^2 times the loss.
         """
-        p = self.problem
         size, live = float(np.abs(self.z).sum()), max(int(np.count_nonzero(self.z)), 1)
         gap = goal * (self.loss + l1 * size)
         share = 0.5 * gap / max(self.loss, TINY)
         enough = min(0.5 * gap / max(size, TINY), l1 * math.sqrt(share))
         if l2 > 0.0:  # or worst^2 / (2 l2) a column, y as it is
             enough = max(enough, math.sqrt(2.0 * l2 * gap / live))
-        data = self.B, self.ids, self.z, self.slope, p.c, p.uniform_weights, self.curvature
-        self.sweeps += sweep_lines(*data, l1, l2, self.lower == 0.0, enough, LINE_SWEEPS, MEMORY)
+        self.descend(self.slope, self.weights, self.uniform, l1, l2, enough, LINE_SWEEPS)
