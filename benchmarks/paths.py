@@ -1,12 +1,14 @@
 """Race paths at equal certified gaps: 100 alphas down to 0.01 of the largest, one thread.
 
-    python benchmarks/paths.py --sweep                 peers' settings, into build/paths.json
-    python benchmarks/paths.py                         seconds at these settings, held-out problems
+    python benchmarks/paths.py                         held-out problems; SPD1_DATA: real ones, too
     python benchmarks/paths.py --tune --only lasso/    problems that may be tuned on
+    python benchmarks/paths.py --sweep                 only peers' settings, into build/paths.json
+    python benchmarks/paths.py --known                 only seconds, at settings found before
 
 A peer's own tol is no gap: it is swept in half decades, and the loosest setting counts whose worst
 relative duality gap along the path, by ``spd1.certify`` at every alpha, is at most the target. The
-table has seconds of ours and the peers' seconds over them, medians of runs in turns.
+table has seconds of ours and the peers' seconds over them, medians of runs in turns; inf where no
+setting got there before one took longer than --limit.
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ def race(task: Task, options: argparse.Namespace, known: dict[str, Any]) -> list
                     say(f"{task.name}: certify does not confirm our path")
         row: dict[str, Any] = {"task": task.name, "target": target}
         row |= {name: statistics.median(found) for name, found in times.items()}
-        row |= {name: np.inf for name, settings in known.items() if name not in row}
+        row |= {name: np.inf for name in known if name not in row and wanted.search(name)}
         rows.append(row)
         print(line_of(row), flush=True)
     return rows
@@ -165,7 +167,8 @@ def main() -> None:
     parser.add_argument("--peers", default="", help="the same of peers; '^$' for none")
     parser.add_argument("--target", type=float, default=0.0, help="one accuracy alone")
     parser.add_argument("--tune", action="store_true", help="problems that may be tuned on")
-    parser.add_argument("--sweep", action="store_true", help="find the peers' settings")
+    parser.add_argument("--sweep", action="store_true", help="find the peers' settings, no more")
+    parser.add_argument("--known", action="store_true", help="time at settings that are known")
     parser.add_argument("--settings", type=Path, default=Path("build/paths.json"))
     options = parser.parse_args()
     wanted = re.compile(options.only)
@@ -175,9 +178,10 @@ def main() -> None:
         if task.held_out != options.tune and wanted.search(task.name)
     ]
     kept = json.loads(options.settings.read_text()) if options.settings.exists() else {}
-    if options.sweep:
-        return sweep_all(chosen, options, kept)
-    summary([row for task in chosen for row in race(task, options, kept.get(task.name, {}))])
+    if not options.known:
+        sweep_all(chosen, options, kept)
+    if not options.sweep:
+        summary([row for task in chosen for row in race(task, options, kept.get(task.name, {}))])
 
 
 if __name__ == "__main__":

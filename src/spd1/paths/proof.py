@@ -14,18 +14,25 @@ from ..problem import ROUNDED, SUBTLE, Problem
 from ..regularizers import SharedNet
 from ..terms import loss_terms, net_terms
 
-__all__ = ["proof_of", "provable"]
+__all__ = ["Rounding", "proof_of"]
 
 
-def provable(problem: Problem, square: float, net: SharedNet) -> bool:
-    """Whether the rounding of v is nothing beside l1, and that of v^2 nothing beside l2.
+class Rounding:
+    """When the rounding of v is nothing beside l1, and that of v^2 nothing beside l2."""
 
-    ``square`` is the sum of c y^2: |c y|^2 is at most the largest c times that.
-    """
-    if net.l2 > 0.0:
-        return net.l2 > problem.most_faint_l2
-    size = math.sqrt(problem.grid.square_sum * float(problem.c.max()) * square)
-    return ROUNDED * size <= SUBTLE * net.l1
+    def __init__(self, problem: Problem) -> None:
+        p = problem
+        self.faint = p.most_faint_l2
+        self.size = ROUNDED * math.sqrt(p.grid.square_sum * float(p.c.max()))
+
+    def shows(self, square: float, net: SharedNet) -> bool:
+        """Whether it does, ``square`` being the sum of c y^2.
+
+        |c y|^2 is at most the largest c times that.
+        """
+        if net.l2 > 0.0:
+            return net.l2 <= self.faint
+        return not self.size * math.sqrt(square) <= SUBTLE * net.l1
 
 
 def proof_of(

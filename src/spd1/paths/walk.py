@@ -18,7 +18,7 @@ from ..problem import Problem
 from ..regularizers import SharedNet
 from .curved import CurvedGramSet, CurvedSet
 from .forces import Forces
-from .proof import proof_of, provable
+from .proof import Rounding, proof_of
 from .sets import GramSet, LineSet
 from .tuning import FEW_AT_A_TIME, GOAL, MOST_PRODUCTS, ROUNDS, SHARPER
 
@@ -53,7 +53,7 @@ class PathWalk:
         self.x = np.zeros(p.d)
         self.forces = Forces(p, dual_from_margins(p, np.zeros(p.n)), positive)
         self.set = self._set(p.grid.dense)
-        self.goal = GOAL * tol
+        self.goal, self.rounding = GOAL * tol, Rounding(p)
         self.last, self.older = math.inf, math.inf  # l1 of the last alpha, and the one before
         everything = np.arange(p.d)
         self.seen = everything, self.forces.v
@@ -91,7 +91,7 @@ class PathWalk:
             u = self.set.margins()
             y = u - p.b if p.loss.quadratic else dual_from_margins(p, u)
             ids, v = self.seen = self.forces.look(y, self.x, level)
-            if not provable(p, self.forces.square, net):
+            if self.rounding.shows(self.forces.square, net):
                 return None
             proof = proof_of(p, net, self.x[ids], u, y, v, self.tol)
             if proof.rel_gap <= self.tol:
