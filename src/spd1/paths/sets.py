@@ -19,7 +19,7 @@ from ..solvers.newton.linalg.working_set import Lines
 from ..solvers.newton.tuning import CALL, ENTRY, FACTOR
 from .curved_kernels import extrapolate, sweep_lines
 from .kernels import settle
-from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, ROOM, SETTLE_ROUNDS
+from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, NO_PREDICTION, ROOM, SETTLE_ROUNDS
 
 __all__ = ["GramSet", "LineSet", "Set", "SweptSet"]
 
@@ -56,9 +56,9 @@ class Set:
         Solutions of least squares are piecewise linear in alpha. A coefficient that would change
         its sign stops at zero.
         """
-        dz = t * (self.z - self.before)
-        self.before = self.z.copy()
+        last, self.before = self.before, self.z.copy()
         if t > 0.0:
+            dz = t * (self.z - last)
             over = self.z * (self.z + dz) <= 0.0
             dz[over] = -self.z[over]
             self.shift(dz)
@@ -119,6 +119,9 @@ class GramSet(Set):
                 return
             if newton_on_gram(G, self.table, self.z, self.g) <= 0.0:
                 self.g = G @ self.z - self.h  # rounding may have crept in
+
+    def predict(self, t: float) -> None:
+        super().predict(t if len(self.z) > NO_PREDICTION else 0.0)
 
     def shift(self, dz: np.ndarray) -> None:
         size = len(self.ids)

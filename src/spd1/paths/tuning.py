@@ -1,6 +1,7 @@
 """The tuned numbers of this room.
 
-Set with ``benchmarks/paths.py --tune``: half and twice the value took longer in all.
+Set with ``benchmarks/paths.py --tune``. Tried: REMEMBERED 4, 8, 16; GOAL 0.3, 0.5, 0.7, 0.9; INEXACT
+0.03, 0.1, 0.3; MEMORY 0, 3, 5, 8. The others are first guesses that did no harm.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ GOAL = 0.7  # of the gap asked for, that the columns of a set may have among the
 SHARPER = 0.1  # ... and as a share of that when the gap of all does not follow
 FEW_AT_A_TIME = 200  # columns that a set takes in at a time, or twice as many as are not zero
 SETTLE_ROUNDS = 30  # of sweeps and Newton's steps
-GRAM_PATIENCE = 100  # before Newton's step is tried
+GRAM_PATIENCE = 100  # sweeps over a Gram matrix before Newton's step is tried
 LINE_SWEEPS = 1000  # over columns, before a look
 NEWTON_STEPS = 50  # before a look
 MODEL_SWEEPS = 24  # of one Newton step
@@ -24,3 +25,4 @@ HALVINGS = 30  # of a step
 DESCENT = 1e-2  # of what a model promises that a step must keep
 MEMORY = 5  # sweeps whose steps are mixed; 0 for none
 MOST_PRODUCTS = 3000  # columns of a Gram matrix
+NO_PREDICTION = 64  # columns of a Gram matrix: sweeps over fewer cost less than a prediction
