@@ -13,12 +13,13 @@ from ..certificate.gap import Certificate, certificate_of
 from ..certificate.points import dual_from_margins, dual_of, paired, primal_of
 from ..data.indices import trusted
 from ..design.intercept import Design
+from ..engines.blas import one_thread
 from ..errors import DataError, ParameterError
 from ..losses import as_loss
+from ..paths.walk import PathWalk
 from ..problem import Problem
 from ..regularizers import ElasticNet as Net
 from ..solve import solve
-from ._gram_path import GramPath
 from ._options import number, whole
 from ._progress import Watch
 from ._regressors import net_of
@@ -238,19 +239,19 @@ class Walk:
         return np.asarray((v >= 2.0 * alpha * self.ratio - before) | (self.x[:d] != 0.0))
 
     def rows(self, alphas: np.ndarray, screen: bool) -> list[Row]:
-        """Solve at every alpha, on one Gram matrix where that is the whole story."""
-        if self.design.fit_intercept or not GramPath.suits(self.problem):
+        """Solve at every alpha, on one walk where that is the whole story."""
+        plain = screen and not self.design.fit_intercept
+        if not (plain and PathWalk.suits(self.problem, self.ratio)):
             return [self.step(float(alpha), screen) for alpha in alphas]
-        tall = GramPath(self.problem, self.ratio, self.positive, self.tol)
-        points, rounds = tall.run(alphas)
-        proofs = tall.certificates(alphas, points)
         found: list[Row] = []
-        for alpha, x, proof, count in zip(alphas, points, proofs, rounds, strict=True):
-            if proof.rel_gap <= self.tol:
-                found.append((x, proof, int(count), 0))
-            else:  # the Gram matrix was not accurate enough
-                self.x, self.last = x.copy(), None
-                found.append(self.step(float(alpha), screen=False))
+        with one_thread():
+            walk = PathWalk(self.problem, self.ratio, self.positive, self.tol)
+            for alpha, after in zip(alphas, [*alphas[1:], alphas[-1]], strict=True):
+                point = walk.step(float(alpha), float(after))
+                if point is None:  # rounding shows
+                    self.x, self.last = walk.x.copy(), None
+                    point = self.step(float(alpha), screen=False)
+                found.append(point)
         return found
 
     def step(self, alpha: float, screen: bool) -> Row:
