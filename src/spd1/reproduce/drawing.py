@@ -82,7 +82,7 @@ def styled(draw: Draw) -> Draw:
 
 def wrapped(title: str) -> str:
     """A title no wider than its panel."""
-    return textwrap.fill(title, 34)
+    return textwrap.fill(title.replace(" x ", "\u00a0x\u00a0"), 34)
 
 
 @styled
@@ -135,8 +135,8 @@ def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str, top: float) -
         across[shown], band[1, shown], color=color, linestyle=line, marker=marker,
         label=LABELS[method], markevery=max(1, int(shown.sum()) // 6),
     )  # fmt: skip
-    ax.plot(across[above], np.full(int(above.sum()), 0.93 * top), color=color, linestyle="none",
-            marker=r"$\uparrow$", markersize=4.5)  # fmt: skip
+    ax.plot(across[above], np.full(int(above.sum()), 0.96), transform=ax.get_xaxis_transform(),
+            color=color, linestyle="none", marker=r"$\uparrow$", markersize=4.5)  # fmt: skip
 
 
 @styled

@@ -160,8 +160,9 @@ def run_alone(
 ) -> None:
     """What is timed, one run at a time, and what takes no time."""
     by_panel = {source.panel: source for source in sources}
+    whole = [source.before or source for source in sources]
     if "table1" in targets:
-        outcome.table1 = table1.rows(sources)
+        outcome.table1 = table1.rows(whole)
     if "figure5" in targets:
         talk.say("figure5: Theorems 1 to 3")
         began = time.process_time()
@@ -169,7 +170,7 @@ def run_alone(
         outcome.processor = time.process_time() - began
         write_figure(place, "figure5", outcome)
     if "table2" in targets:
-        mine = [by_panel[key] for key in REAL if key in by_panel]
+        mine = [source for source in whole if source.panel in REAL]
         for source, panel in zip(mine, panels_of(mine, "logistic", outcome.settings), strict=True):
             outcome.table2.append(timed_passes(panel, source, talk, store))
     for curves in outcome.panels4:

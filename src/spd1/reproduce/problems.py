@@ -33,7 +33,10 @@ QUICK_RCV1 = ("rcv1-subset", "rcv1.binary", "20news-compsci")
 
 
 class Source(NamedTuple):
-    """Data of a panel: its name as shown, whether it is the paper's, further draws of it."""
+    """Data of a panel: its name as shown, whether it is the paper's, further draws of it.
+
+    ``before`` is what it was thinned from, for tables.
+    """
 
     panel: str
     name: str
@@ -41,6 +44,7 @@ class Source(NamedTuple):
     A: Any
     b: np.ndarray
     others: tuple[tuple[Any, np.ndarray], ...] = ()
+    before: Source | None = None
 
     @property
     def title(self) -> str:
@@ -166,11 +170,15 @@ def _prepared(
 ) -> Source:
     if name == "gisette-like":
         A = unit_range(A)
-    if key == "gisette" and settings.thin > 1 and A.shape[0] > 3000:
-        k = settings.thin
-        A, b, original = np.ascontiguousarray(A[::k, ::k]), b[::k], False
-        name = f"{name}, one row and column in {k}"
-    return Source(key, name, original, A, b)
+    whole = Source(key, name, original, A, b)
+    if key != "gisette" or settings.thin == 1 or A.shape[0] <= 3000:
+        return whole
+    k = settings.thin
+    thinned = whole._replace(
+        name=f"{name}, one row and column in {k}", original=False,
+        A=np.ascontiguousarray(A[::k, ::k]), b=b[::k],
+    )  # fmt: skip
+    return thinned if settings.name == "quick" else thinned._replace(before=whole)
 
 
 def uniform_part(source: Source, settings: Settings) -> Source:

@@ -146,7 +146,7 @@ def judge(claim: Claim, panel: PanelCurves, reading: str = "tuned") -> Verdict:
     evidence = [("yes: " if true else "no: ") + shown for true, shown in found]
     return Verdict(
         claim.key, READINGS[reading], claim.text, _title(panel), summed(holds), evidence,
-        _remarks(panel, summed(holds)),
+        _remarks(panel),
     )  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def _factor(exponent: float) -> str:
     return f"{value:,.0f}" if 100 <= value < 1e5 else f"{value:.2g}"
 
 
-def _remarks(panel: PanelCurves, verdict: str) -> list[str]:
+def _remarks(panel: PanelCurves) -> list[str]:
     """What may explain a verdict: data, sampling, steps."""
     remarks = []
     if not panel.panel.original:
@@ -204,9 +204,8 @@ def _remarks(panel: PanelCurves, verdict: str) -> list[str]:
     edge = [NAMES[m] for m in NAMES if panel.methods[m].at_edge]
     if edge:
         remarks.append(f"best step at the edge of what was tried: {', '.join(edge)}")
-    if verdict != "reproduced":
-        shown = ", ".join(f"{NAMES[m]} {_steps(panel.methods[m].steps)}" for m in NAMES)
-        remarks.append(f"steps: {shown}")
+    shown = ", ".join(f"{NAMES[m]} {_steps(panel.methods[m].steps)}" for m in NAMES)
+    remarks.append(f"steps: {shown}")
     return remarks
 
 
