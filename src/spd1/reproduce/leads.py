@@ -21,8 +21,8 @@ CAPTION = (
     "the paper's method is ahead; within the grey band (a factor 1.26) the two are level. A curve "
     "ends where one of the two has reached the accuracy of P*. Verdicts take the second half."
 )
-POINTS = 241
-WIDEST = 5.0  # decades that are shown
+CURVE_POINTS = 241
+DECADES = 5.0  # decades that are shown
 
 
 def draw_leads(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path]:
@@ -41,8 +41,8 @@ def draw_leads(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path]
 def _draw_panel(ax: Any, panel: PanelCurves) -> None:
     ends = [0.5, 2.0]
     for a, b in PAIRS:
-        passes = np.linspace(0.0, finish(panel, a, b), POINTS)
-        factor = 10.0 ** np.clip(lead_at(panel, a, b, passes), -WIDEST, WIDEST)
+        passes = np.linspace(0.0, finish(panel, a, b), CURVE_POINTS)
+        factor = 10.0 ** np.clip(lead_at(panel, a, b, passes), -DECADES, DECADES)
         ends += [float(factor.min()), float(factor.max())]
         color, _, line = DASHES[b]
         ax.plot(passes, factor, color=color, linestyle=line, label=f"{NAMES[a]} over {NAMES[b]}")

@@ -26,7 +26,7 @@ from .settings import NAMES
 
 __all__ = ["write_report"]
 
-STEPS = "Steps: those that won the tuning, and the textbook's (of the first draw)."
+STEPS_NOTE = "Steps: those that won the tuning, and the textbook's (of the first draw)."
 TITLE = "Stochastic primal-dual methods with O(1) iterations (NeurIPS 2018), reproduced by spd1"
 
 
@@ -90,7 +90,7 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
             place / f"{name}-axes.png",
             "The same by entries read and by seconds of processor time.",
         )
-        page.table([_steps_row(c) for c in curves], STEPS)
+        page.table([_steps_row(c) for c in curves], STEPS_NOTE)
     if (place / "figure4.png").exists() and outcome.runs4:
         page.heading("Figure 4").picture(place / "figure4.png", figure4.CAPTION)
     if outcome.rates:

@@ -28,7 +28,7 @@ CANDIDATES = {
     "gisette": ("gisette", "gisette-like"),
     "rcv1": ("rcv1.binary", "20news-compsci", "rcv1-subset"),
 }
-LOSSES = {"logistic": "logistic", "squared_hinge": "squared hinge"}
+LOSS_NAMES = {"logistic": "logistic", "squared_hinge": "squared hinge"}
 QUICK_RCV1 = ("rcv1-subset", "rcv1.binary", "20news-compsci")
 
 
@@ -78,7 +78,7 @@ class Panel(NamedTuple):
     @property
     def label(self) -> str:
         """What progress reports call it."""
-        return f"{self.title.partition(chr(10))[0]}, {LOSSES[self.loss]}"
+        return f"{self.title.partition(chr(10))[0]}, {LOSS_NAMES[self.loss]}"
 
     def file(self, draw: int) -> str:
         """The scratch file of a draw of its data."""
@@ -120,7 +120,7 @@ def panels_of(sources: list[Source], loss: str, settings: Settings) -> list[Pane
             drawn = not key.endswith("-uniform")
             sampling = "nonzeros" if drawn else "uniform"
             how = "\n" + ("non-zero draws (ours)" if drawn else "uniform draws, as published")
-        title = f"{source.title}\n{LOSSES[loss]}, lambda = {l2:g}{how}"
+        title = f"{source.title}\n{LOSS_NAMES[loss]}, lambda = {l2:g}{how}"
         stored = source.A.nnz if sp.issparse(source.A) else source.A.size
         entries = stored if sampling == "nonzeros" else int(np.prod(source.A.shape))
         panels.append(

@@ -16,7 +16,7 @@ class Progress(NamedTuple):
 
     Examples
     --------
-    >>> print(Progress("gisette-like: SPD1-VR, try 5 of 12", 192.0, 1270.0))
+    >>> print(Progress("gisette-like: SPD1-VR, try 5 of 12", 192.0, 1320.0))
     [3:12, about 22 min to go] gisette-like: SPD1-VR, try 5 of 12
     """
 
