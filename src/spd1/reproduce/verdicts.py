@@ -164,12 +164,12 @@ def _test(panel: PanelCurves, kind: str, a: str, b: str) -> tuple[bool, str]:
     least = LEADS if kind == "ahead" else WELL_AHEAD
     distance = lead(panel, a, b)
     shown = f"{NAMES[a]} {kind} of {NAMES[b]}: factor {_factor(distance)}"
-    return distance > least, shown + _when(panel, spans(panel, a, b, least))
+    return distance > least, shown + _when(spans(panel, a, b, least), finish(panel, a, b))
 
 
-def _when(panel: PanelCurves, pieces: list[tuple[int, int]]) -> str:
+def _when(pieces: list[tuple[int, int]], end: float) -> str:
     """When a lead was there, if that was at some passes only."""
-    last = panel.panel.horizon
+    last = math.floor(end)
     if not pieces:
         return " (at no pass)"
     if len(pieces) == 1 and pieces[0][0] <= 2 and pieces[0][1] >= last - 1:
@@ -226,8 +226,8 @@ def judge_times(rows: list[dict[str, Any]]) -> Verdict:
         paper = PAPER_SECONDS[row["panel"]]
         evidence.append(
             f"{'yes' if holds[-1] else 'no'}: {row['data']}: {ratio:,.0f} times one entry a step, "
-            f"{tiled:.2g} times SPD1-VR on tiles; seconds a pass of SPD1 {row['spd1']:.2g} (the "
-            f"paper, on its data: {paper['spd1']:g}), of PSGD {row['psgd']:.2g} ({paper['psgd']:g})"
+            f"{tiled:.2g} times SPD1-VR on tiles; seconds a pass of SPD1 {row['spd1']:.3g} (the "
+            f"paper, on its data: {paper['spd1']:g}), of PSGD {row['psgd']:.3g} ({paper['psgd']:g})"
         )
     remarks = ["PSGD here is compiled and reads rows in order of memory; tiles are the cure the "
                "paper asks for"]  # fmt: skip
