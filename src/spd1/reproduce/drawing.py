@@ -129,6 +129,7 @@ def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str, top: float) -
     here = (across > 0) | (axis != "seconds")
     above = here & ~(band[1] <= top)
     shown = here & np.all(np.isfinite(band), axis=0)
+    band = np.minimum(band, 1e3 * top)  # scales of hundreds of decades break the drawing
     ax.fill_between(across[shown], band[0, shown], band[2, shown], color=color, alpha=0.2,
                     linewidth=0)  # fmt: skip
     ax.plot(
