@@ -76,13 +76,16 @@ def solve(
         working sets are many and cost little, 500 looks.
     max_seconds : float, optional
         Limit on the time spent, evaluation included, compilation not.
-    steps : "auto", "theory" or dict
+    steps : "auto", "theory", "published" or dict
         "auto" watches the gap and needs no tuning. "theory" takes the step sizes of Theorem 1, 2
-        or 3, or refuses by name. A dict sets them: ``eta`` and ``tau`` for spd1 and spd1-vr,
-        ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by 1 + decay * epoch).
+        or 3, or refuses by name; those of Theorem 2 with the constants that its proof asks for.
+        "published" takes them as they were printed. A dict sets them: ``eta`` and ``tau`` for spd1
+        and spd1-vr, ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by
+        1 + decay * epoch).
     sampling : {"auto", "uniform", "nonzeros"}
-        For spd1 and spd1-vr: the paper's uniform entries, or stored entries only. "auto" takes
-        uniform for dense and nonzeros for sparse data.
+        For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, which is ours: a
+        pass of sparse data then takes as many steps as it has entries, though up to three times
+        as many passes are needed. "auto" takes uniform for dense and nonzeros for sparse data.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
         of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.

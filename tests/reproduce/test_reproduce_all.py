@@ -7,21 +7,25 @@ import json
 import platform
 import re
 import socket
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from typer.testing import CliRunner
 
 from spd1.cli.app import app
 from spd1.datasets import COLLECTION
 from spd1.errors import DataError, ParameterError
 from spd1.reproduce import QUICK, TARGETS, everything, reproduce
-from spd1.reproduce.problems import choose_sources
+from spd1.reproduce.problems import Source, choose_sources, uniform_part
+from spd1.reproduce.readings import TEXTBOOK
+from spd1.reproduce.settings import NAMES
 
-SMALL = QUICK._replace(name="small", horizons={"d100": 4}, tuning={"d100": 2}, seconds=0.05, thin=1)
-ALL_PANELS = ("d100", "d1000", "colon", "gisette", "rcv1")
+SMALL = QUICK._replace(name="small", horizons={"d100": 4}, seconds=0.05, thin=1, draws=2)
+ALL_PANELS = ("d100", "d1000", "colon", "gisette", "rcv1", "rcv1-uniform")
 WIDE = SMALL._replace(
-    horizons=dict.fromkeys(ALL_PANELS, 2), tuning=dict.fromkeys(ALL_PANELS, 2), name="wide"
+    horizons=dict.fromkeys(ALL_PANELS, 2), name="wide", draws=1, uniform_entries=40_000
 )
 
 
@@ -35,34 +39,58 @@ def nowhere(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
-    return out, reproduce(["figure1", "figure5"], out=out, settings=SMALL, jobs=1)
+    said = []
+    outcome = reproduce(["figure1", "figure5"], out=out, settings=SMALL, jobs=1, report=said.append)
+    outcome.said = said
+    return out, outcome
 
 
 def test_pictures_curves_and_page(done):
     out, outcome = done
-    for name in ("figure1", "figure1-axes", "figure5"):
+    for name in ("figure1", "figure1-leads", "figure1-axes", "figure5"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (out / f"{name}.svg").read_bytes()
     with (out / "curves" / "figure1-d100.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     [panel] = outcome.curves["figure1"]
-    assert {(r["method"], r["seed"]) for r in rows} == {
-        (m, s) for m in panel.methods for s in ("1", "2", "3")
+    assert {(r["method"], r["draw"], r["seed"]) for r in rows} == {
+        (m, draw, s) for m in panel.methods for draw in ("1", "2") for s in ("1", "2", "3")
     }
+    assert set(panel.methods) == {*NAMES, *TEXTBOOK}
+    assert panel.optima[0].value != panel.optima[1].value
     for row in rows:
-        difference = float(row["primal"]) - panel.optimum
+        difference = float(row["primal"]) - panel.optima[int(row["draw"]) - 1].value
         assert float(row["suboptimality"]) == pytest.approx(difference, abs=1e-15)
-    assert [v.key for v in outcome.verdicts] == ["V1"]
+    both = [("V1", "textbook rivals"), ("V1", "best-tuned rivals")]
+    assert [(v.key, v.reading) for v in outcome.verdicts] == both
     assert (
         json.loads((out / "verdicts.json").read_text())[0]["verdict"] == outcome.verdicts[0].verdict
     )
     assert outcome.verdicts[0].text in (out / "verdicts.md").read_text()
 
 
+def test_it_says_what_it_does_while_it_does_it(done):
+    """Data, method, try or seed; the seconds so far grow, what is left ends near nothing."""
+    said = done[1].said
+    labels = [progress.label for progress in said]
+    data = "synthetic, n = 1000, d = 100, logistic"
+    assert labels[0] == "reading data"
+    assert f"{data}: SPD1-VR, try 6 of 6" in labels
+    assert f"{data}: svrg 0.1/L, seed 3, draw 2" in labels
+    assert "figure1: drawing 1 of 1 panels" in labels
+    assert all(a.seconds <= b.seconds for a, b in pairwise(said))
+    assert said[labels.index("figure1: drawing 1 of 1 panels")].left < 1e-6 < said[1].left
+
+
+def test_titles_say_what_is_shown(done):
+    [panel] = done[1].curves["figure1"]
+    assert panel.panel.title == "synthetic, n = 1000, d = 100\nlogistic, lambda = 0.001"
+
+
 def test_the_page_is_self_contained_and_tells_nothing_about_its_owner(done):
     out, outcome = done
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.count("<img") == 3
+    assert page.count("<img") == 4
     assert set(re.findall(r'src="([^"]{0,22})', page)) == {"data:image/png;base64,"}
     assert not re.findall(r'(?:href|src)="(?!data:)', page)
     assert "<script" not in page
@@ -73,7 +101,18 @@ def test_the_page_is_self_contained_and_tells_nothing_about_its_owner(done):
         assert place not in text
     assert outcome.verdicts[0].verdict in page
     assert np.__version__ in page
-    assert "mean of log10" in page  # the rule
+    assert "mean over the second half of the passes" in " ".join(page.split())  # the rule
+
+
+def test_theorems_hold_but_the_second_one_with_its_stated_steps(done):
+    one, two, mended, three = done[1].rates
+    assert one.holds
+    assert mended.holds
+    assert three.holds
+    assert not two.holds
+    assert "T^-0.9" in mended.summary or "T^-1.0" in mended.summary
+    for rate in (one, two, mended):  # sup E is at most E[sup]
+        assert np.all(rate.proven < rate.measured)
 
 
 def test_a_second_call_runs_nothing_again(done, monkeypatch):
@@ -86,13 +125,15 @@ def test_a_second_call_runs_nothing_again(done, monkeypatch):
     out, outcome = done
     again = reproduce(["figure1"], out=out, settings=SMALL, jobs=1)
     assert again.verdicts == outcome.verdicts
+    assert again.curves["figure1"][0].panel == outcome.curves["figure1"][0].panel
     assert again.seconds > outcome.seconds  # the time of both calls
 
 
 @pytest.mark.slow
 def test_everything_without_any_data(tmp_path):
     outcome = reproduce(out=tmp_path, settings=WIDE, jobs=1)
-    assert {v.key for v in outcome.verdicts} == {f"V{k}" for k in range(1, 11)} - {"V3"}
+    keys = {v.key.partition(",")[0] for v in outcome.verdicts}
+    assert keys == {f"V{k}" for k in range(1, 11)} - {"V3"}
     assert len(outcome.missing) == 3
     names = {row["ran"] for row in outcome.table1}
     assert names == {"gaussian 62 x 2000", "digits-products", "random-words"}
@@ -101,7 +142,7 @@ def test_everything_without_any_data(tmp_path):
         assert (tmp_path / f"{name}.svg").exists()
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for line in outcome.missing:
-        assert line.split(" (LIBSVM)")[0] in page
+        assert line.split(": LIBSVM")[0] in page
     assert "Table 2" in page
 
 
@@ -139,14 +180,42 @@ def test_uniform_sampling_as_published_gets_its_own_panel_and_verdict(tmp_path, 
         COLLECTION, "rcv1-subset", COLLECTION["rcv1-subset"]._replace(rows=40, features=30)
     )
     keys = ("rcv1", "rcv1-uniform")
-    settings = SMALL._replace(
-        horizons=dict.fromkeys(keys, 4), tuning=dict.fromkeys(keys, 4), name="uniform", tries=12
-    )
+    settings = SMALL._replace(horizons=dict.fromkeys(keys, 4), name="uniform", tries=12)
     outcome = reproduce(["figure2"], out=tmp_path / "o", folder=tmp_path, settings=settings, jobs=1)
-    assert [c.panel.sampling for c in outcome.curves["figure2"]] == ["nonzeros", "uniform"]
-    assert [v.key for v in outcome.verdicts] == ["V6", "V6 (uniform sampling)"]
-    uniform = outcome.curves["figure2"][1].methods["spd1"].curves[0]
+    assert [c.panel.sampling for c in outcome.curves["figure2"]] == ["uniform", "nonzeros"]
+    keys = ["V6", "V6", "V6, non-zero draws (ours)", "V6, non-zero draws (ours)"]
+    assert [v.key for v in outcome.verdicts] == keys
+    uniform = outcome.curves["figure2"][0].methods["spd1"].runs[0].curve
     np.testing.assert_allclose(uniform.paper_passes, np.arange(5.0))
+    assert "uniform draws, as published" in outcome.curves["figure2"][0].panel.title
+
+
+def test_uniform_draws_get_a_part_in_the_shape_of_the_whole():
+    whole = sp.random_array((200, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
+    source = Source("rcv1", "words", False, whole, np.ones(200))
+    part = uniform_part(source, SMALL._replace(uniform_entries=4000))
+    n, d = part.A.shape
+    assert n * d <= 1.05 * 4000
+    assert d / n == pytest.approx(2.5, rel=0.05)
+    norms = np.sqrt(part.A.power(2).sum(axis=1))
+    np.testing.assert_allclose(norms[norms > 0], 1.0)
+    assert part.name == "part of words"
+    kept = uniform_part(source, SMALL._replace(uniform_entries=10**6))
+    assert kept.A.shape == whole.shape
+
+
+def test_a_file_under_another_name_is_no_original(tmp_path, monkeypatch):
+    """The colon-cancer file that LIBSVM has is told from a reconstruction by its name."""
+    rows = "".join(f"{1 if k % 2 else -1} 1:{k + 1} 2:{(k * 7) % 5 + 1}\n" for k in range(6))
+    small = COLLECTION["colon-cancer"]._replace(rows=6, features=2)
+    monkeypatch.setitem(COLLECTION, "colon-cancer", small)
+    for name, original in (("colon-cancer.svm", False), ("colon-cancer", True)):
+        place = tmp_path / f"with-{name}"
+        place.mkdir()
+        (place / name).write_text(rows)
+        [source], missing = choose_sources(["colon"], SMALL, place, False)
+        assert (source.original, len(missing)) == (original, 0 if original else 1)
+        assert source.title == f"colon-cancer{'' if original else ' (reconstruction)'}, 6 x 2"
 
 
 def test_made_up_data_has_the_shapes_it_stands_for():
@@ -193,6 +262,8 @@ def test_command_line(done, monkeypatch):
     assert f"V1  {outcome.verdicts[0].text}"[:20].split()[0] in result.stdout
     assert outcome.verdicts[0].verdict in result.stdout
     assert "report.html" in result.stdout
+    assert "to go] reading data" in result.stderr  # no terminal: lines
+    assert "figure1: drawing 1 of 1 panels" in result.stderr
     assert run("figure9", "--out", out).exit_code == 2
     assert "unknown target" in run("figure9", "--out", out).stderr
     assert set(TARGETS) >= {"figure1", "figure2", "figure3", "table1", "table2"}

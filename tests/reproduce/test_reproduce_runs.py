@@ -6,16 +6,19 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import spd1
 from spd1.io.arrays import write_npz
-from spd1.reproduce import figure5
+from spd1.kernel.rng import index, key_of
 from spd1.reproduce.optimum import find_optimum
-from spd1.reproduce.pool import Pool
+from spd1.reproduce.pool import Job, Pool
 from spd1.reproduce.runs import Curve, run_method
 from spd1.reproduce.settings import NAMES
+from spd1.reproduce.sgd import AveragedPSGD
 from spd1.reproduce.store import Store, WallClock
 from spd1.reproduce.table2 import METHODS_TIMED, seconds_a_pass
+from spd1.reproduce.talk import Talk
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,9 @@ def test_a_curve_is_that_of_solve_with_the_same_steps(problem, method):
     ).trace
     np.testing.assert_allclose(curve.paper_passes[1:], trace.paper_passes[1:])
     assert np.all(curve.passes[1:] < trace.passes[1:])  # a curve reads nothing to certify
-    if method == "spd1":  # solve certifies the average alone
+    if method == "psgd":  # solve averages the ends of epochs, a curve all iterates
+        np.testing.assert_allclose(curve.primal[:2], trace.primal[:2])
+    elif method == "spd1":  # solve certifies the average alone
         assert np.all(curve.primal <= trace.primal + 1e-12)
         assert np.any(curve.primal < trace.primal - 1e-12)
     else:
@@ -170,7 +175,7 @@ def tasks(count):
         "method": "svrg",
         "steps": STEPS["svrg"],
     }
-    return [shared | {"seed": seed} for seed in range(count)]
+    return [Job(shared | {"seed": seed}, f"seed {seed}", 1.0) for seed in range(count)]
 
 
 def test_a_stopped_run_goes_on_where_it_was(problem, tmp_path, monkeypatch):
@@ -187,17 +192,17 @@ def test_a_stopped_run_goes_on_where_it_was(problem, tmp_path, monkeypatch):
         return real(folder, task)
 
     monkeypatch.setattr(module, "run_task", counted)
-    pool = Pool(store, tmp_path, 1, lambda *_: None)
+    pool = Pool(store, tmp_path, 1, Talk())
     with pytest.raises(KeyboardInterrupt):
-        pool.run("label", tasks(4))
+        pool.run(tasks(4))
     reports = []
-    pool.report = lambda *what: reports.append(what)
-    results = pool.run("label", tasks(4))
+    pool.talk = Talk(reports.append, planned=4.0)
+    results = pool.run(tasks(4))
     assert sorted(done) == [0, 1, 2, 2, 3]
-    assert reports[0] == ("label", 2, 4)
-    assert reports[-1] == ("label", 4, 4)
+    assert [progress.label for progress in reports] == ["seed 2", "seed 3"]
+    assert pool.talk.planned == pool.talk.finished == 2.0
     assert len({tuple(r["primal"]) for r in results}) == 4
-    pool.run("label", tasks(4))
+    pool.run(tasks(4))
     assert len(done) == 5
 
 
@@ -205,9 +210,9 @@ def test_two_processes_find_what_one_finds(problem, tmp_path):
     write_npz(tmp_path / "set.npz", problem.A.values, problem.b)
     found = []
     for jobs in (1, 2):
-        with Pool(Store(tmp_path / f"runs{jobs}"), tmp_path, jobs, lambda *_: None) as pool:
-            found.append(pool.run("x", tasks(2)))
-            assert len(pool.run("y", tasks(3))) == 3  # the same processes
+        with Pool(Store(tmp_path / f"runs{jobs}"), tmp_path, jobs, Talk()) as pool:
+            found.append(pool.run(tasks(2)))
+            assert len(pool.run(tasks(3))) == 3  # the same processes
     for one, two in zip(*found, strict=True):
         assert one["primal"] == two["primal"]
 
@@ -245,10 +250,26 @@ def test_a_long_pass_is_extrapolated_from_its_chunks(monkeypatch, setup):
         assert cost == pytest.approx(12.5)
 
 
-def test_theorems_hold_but_the_second_one_with_its_stated_step():
-    one, two, corrected, three = figure5.measure_rates()
-    assert one.holds
-    assert corrected.holds
-    assert three.holds
-    assert not two.holds
-    assert "T^-0.9" in corrected.summary or "T^-1.0" in corrected.summary
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("steps", [{"eta": 0.05}, {"eta": 2.0 / 0.1, "offset": 4.0}])
+def test_psgd_averages_all_its_iterates(problem, sparse, steps):
+    """Step by step, by the definition."""
+    A = problem.A.values * (np.random.default_rng(0).random((40, 30)) < 0.3 if sparse else 1.0)
+    p = spd1.Problem(sp.csr_array(A) if sparse else A, problem.b, "logistic", spd1.L2(0.1))
+    worker = AveragedPSGD(p, key_of(3))
+    worker.steps = dict(steps)
+    worker.begin(np.zeros(30), np.zeros(40))
+    for _ in range(3):
+        for _ in worker.epoch():
+            pass
+    x, total = np.zeros(30), np.zeros(30)
+    for t in range(120):
+        total += x
+        i = index(key_of(3), t, 40)
+        eta = steps["eta"] / (t + 4.0) if "offset" in steps else steps["eta"]
+        slope = -p.b[i] / (1.0 + np.exp(p.b[i] * (A[i] @ x)))
+        x = (x - eta * slope * A[i]) / (1.0 + eta * 0.1)
+    (last, _), (average, _) = worker.iterates()
+    np.testing.assert_allclose(last, x, atol=1e-12)
+    np.testing.assert_allclose(average, total / 120, atol=1e-12)
+    assert worker.paper_passes == 3.0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import spd1
-from spd1.reproduce.curves import tune
 from spd1.reproduce.grids import (
     COARSE,
     COORDINATES,
@@ -20,6 +19,7 @@ from spd1.reproduce.grids import (
     steps_at,
     units,
 )
+from spd1.reproduce.panels import tune
 from spd1.reproduce.problems import Panel
 from spd1.reproduce.settings import FULL, NAMES, QUICK
 
@@ -53,11 +53,12 @@ class FakePool:
     """Takes a task's objective from a function of its steps; remembers the tasks."""
 
     def __init__(self, value):
-        self.value, self.tasks, self.batches = value, [], []
+        self.value, self.tasks, self.labels = value, [], []
 
-    def run(self, label, tasks):
+    def run(self, jobs):
+        tasks = [job.task for job in jobs]
         self.tasks += tasks
-        self.batches.append(len(tasks))
+        self.labels += [job.label for job in jobs]
         horizon = tasks[0]["horizon"]
         return [
             {"paper_passes": [0, horizon], "passes": [0, 1], "seconds": [0, 1],
@@ -66,7 +67,7 @@ class FakePool:
         ]  # fmt: skip
 
 
-PANEL = Panel("d100", "data", "title", "logistic", 0.1, "uniform", 8, 4, True)
+PANEL = Panel("d100", "data", "title", "logistic", 0.1, "uniform", 8, True)
 
 
 @pytest.mark.parametrize("settings", [QUICK, FULL])
@@ -81,7 +82,9 @@ def test_every_method_has_the_same_number_of_different_tries(settings):
         assert len(steps) == settings.tries
         assert list(tried[method])[:6] == list(COARSE[method])
     assert {task["seed"] for task in pool.tasks} == {settings.tuning_seed}
-    assert {task["horizon"] for task in pool.tasks} == {PANEL.tuning}
+    assert {task["horizon"] for task in pool.tasks} == {PANEL.horizon}  # as long as is shown
+    assert len(set(pool.labels)) == len(pool.labels)  # method and try
+    assert f"title, logistic: SPD1-VR, try {settings.tries} of {settings.tries}" in pool.labels
     again = tune(FakePool(pool.value), PANEL, settings, unit)
     assert again == tried
 
@@ -167,6 +170,18 @@ def test_steps_scale_with_the_data(problem):
             for p in (problem, doubled)
         )
         np.testing.assert_allclose(np.divide(one, other), 4.0)
+
+
+def test_one_strong_direction_makes_no_pair_smaller():
+    """Units follow row and column norms, which are the same here; |A| is three times as large."""
+    n, d = 60, 50
+    signs = np.where(np.random.default_rng(0).random((n, d)) < 0.5, -1.0, 1.0)
+    b = np.where(np.arange(n) % 2, 1.0, -1.0)
+    spread, aligned = (
+        units(spd1.Problem(A, b, "logistic", spd1.L2(0.1))) for A in (signs, np.ones((n, d)))
+    )
+    assert spread["row"] == pytest.approx(aligned["row"])
+    assert spread["eta"] * spread["tau"] == pytest.approx(aligned["eta"] * aligned["tau"])
 
 
 def test_pairs_are_balanced_by_size_and_tilt(problem):

@@ -33,10 +33,11 @@ def norms(A):
     return np.linalg.norm(A, axis=1).max(), np.linalg.norm(A, axis=0).max()
 
 
-def theory_worker(problem, seed, name="spd1"):
+def theory_worker(problem, seed, name="spd1", source="theory"):
     """The method at the theorem's start, with the theorem's steps."""
     worker = method_class(name)(problem, "uniform", key_of(seed))
-    worker.adopt(Proposal(worker.theory_steps(), "theory"))
+    steps = worker.theory_steps() if source == "theory" else worker.published_steps()
+    worker.adopt(Proposal(steps, source))
     worker.begin(*starting_point(problem, None, None))
     return worker
 
@@ -70,24 +71,26 @@ SPD1_CASES = [
 ]
 
 
-def theorem_of(case, A, T):
+def theorem_of(case, A, T, source="theory"):
     """eta_t, tau_t and the bound that cover a case."""
     _, L, gamma, _, radius, mu, number = case
     constants = (L, radius, *norms(A), N, D, T)
     if number == 1:
         return reference.theorem_1(*constants)
-    return reference.theorem_2(*constants, mu, gamma)
+    second = reference.theorem_2 if source == "theory" else reference.theorem_2_published
+    return second(*constants, mu, gamma)
 
 
+@pytest.mark.parametrize("source", ["theory", "published"])
 @pytest.mark.parametrize("case", SPD1_CASES, ids=lambda case: f"{case[0]}-{case[-1]}")
-def test_steps_of_spd1_fade_as_the_theorem_says(case, data):
+def test_steps_of_spd1_fade_as_the_theorem_says(case, source, data):
     """Step by step against Algorithm 1 with the formulas' own eta_t and tau_t."""
     A, b = data
     loss, reg, T = case[0], case[3], 2 * N * D
     problem = Problem(A, b, loss, reg)
-    worker = theory_worker(problem, 3)
+    worker = theory_worker(problem, 3, source=source)
     run(worker, 2)
-    etas, taus, _ = theorem_of(case, A, T)
+    etas, taus, _ = theorem_of(case, A, T, source)
     draws = [(index(key_of(3), 2 * t, N), index(key_of(3), 2 * t + 1, D)) for t in range(T)]
     task = reference.task_of(A, b, np.full(N, 1 / N), loss, reg)
     x0 = np.clip(np.zeros(D), task.lower, task.upper)
@@ -101,6 +104,7 @@ def test_steps_of_spd1_fade_as_the_theorem_says(case, data):
 
 @pytest.mark.parametrize("case", SPD1_CASES, ids=lambda case: f"{case[0]}-{case[-1]}")
 def test_gap_of_spd1_stays_below_the_bound(case, data):
+    """The mean of G, which is at least what the proofs bound: they exchange E and sup."""
     A, b = data
     problem = Problem(A, b, case[0], case[3])
     horizons = [200, 2000, 20_000, 200_000, 1_000_000]
@@ -182,6 +186,18 @@ def test_solve_runs_the_theorems(data):
     found = solve(boxed, "spd1", steps="theory", max_passes=20, tol=1e-15)
     etas, taus, _ = reference.theorem_1(1.0, 0.5 * math.sqrt(D), R, R_prime, N, D, 1)
     assert found.steps == pytest.approx({"eta": etas[0], "tau": taus[0]}, rel=1e-12)
+
+
+def test_solve_runs_theorem_2_mended_and_as_published(data):
+    A, b = data
+    boxed = Problem(A, b, "logistic", BOXED)
+    for source, eta in (("theory", 2 * D / 0.1), ("published", 2 / 0.1)):
+        found = solve(boxed, "spd1", steps=source, max_passes=20, tol=1e-15)
+        assert found.steps == pytest.approx({"eta": eta, "tau": 2 * N * D / 4.0}, rel=1e-12)
+    with pytest.raises(IncompatibleError, match="bounded feasible set"):
+        solve(Problem(A, b, "logistic", L2(0.1)), "spd1", steps="published")
+    with pytest.raises(IncompatibleError, match="one entry a step"):
+        solve(boxed, "spd1", steps="published", tile=(2, 2))
 
 
 def test_row_methods_take_their_own_papers_steps(data):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.markup import escape
+from rich.status import Status
 from rich.table import Table
 
 from .exits import INTERRUPTED, fail, guarded
@@ -18,7 +19,8 @@ Targets = Annotated[
     list[str],
     typer.Argument(help="all, or some of figure1 ... figure5, table1, table2", show_default=False),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Minutes instead of an hour")]
+Quick = Annotated[bool, typer.Option("--quick", help="A sketch: 3 minutes instead of an hour")]
+Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]
 Out = Annotated[Path, typer.Option(help="Folder for everything; finished runs are kept in it")]
 DataFolder = Annotated[
     Path | None, typer.Option("--data", help="Folder with data files; default: $SPD1_DATA")
@@ -29,10 +31,47 @@ Jobs = Annotated[
 ]
 
 
+SILENCE = 5.0  # seconds between lines where there is no terminal
+
+
+class Teller:
+    """Says what a reproduction is at: one line that changes on a terminal, lines elsewhere.
+
+    Without a terminal a line is written at least every five seconds, if something new has begun,
+    and for every panel and picture.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.status: Status | None = None
+        self.said, self.part = -SILENCE, ""
+
+    def __enter__(self) -> Teller:
+        if self.console.is_terminal:
+            self.status = self.console.status("")
+            self.status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+    def __call__(self, progress: Any) -> None:
+        """Tell about a ``Progress``, or not."""
+        if self.status is not None:
+            self.status.update(escape(str(progress)))
+            return
+        part = progress.label.rpartition(":")[0]
+        if part != self.part or progress.seconds - self.said >= SILENCE:
+            self.said, self.part = progress.seconds, part
+            self.console.print(escape(str(progress)), soft_wrap=True, highlight=False)
+
+
 @guarded
 def reproduce(
     targets: Targets,
     quick: Quick = False,
+    long: Long = False,
     out: Out = Path("reproduction"),
     data: DataFolder = None,
     download: Download = False,
@@ -47,30 +86,22 @@ def reproduce(
 
     need_matplotlib()
     wanted = list(TARGETS) if "all" in targets else targets
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True,
-    ) as bar:  # fmt: skip
-        task = bar.add_task("reading data", total=None)
-
-        def report(label: str, done: int, total: int) -> None:
-            bar.update(task, description=label, completed=done, total=total)
-
-        try:
+    teller = Teller(Console(stderr=True))
+    try:
+        with teller:
             outcome = run(
-                wanted, quick=quick, out=out, folder=data, download=download, jobs=jobs,
-                report=report,
+                wanted, quick=quick, long=long, out=out, folder=data, download=download, jobs=jobs,
+                report=teller,
             )  # fmt: skip
-        except KeyboardInterrupt:
-            bar.stop()
-            fail(f"interrupted: finished runs are kept in {out}, the same command goes on",
-                 INTERRUPTED)  # fmt: skip
+    except KeyboardInterrupt:
+        fail(f"interrupted: finished runs are kept in {out}, the same command goes on",
+             INTERRUPTED)  # fmt: skip
     for line in outcome.missing:
         say(line)
     if outcome.verdicts:
-        table = Table("claim", "the paper says", "ran on", "verdict", box=None)
+        table = Table("claim", "rivals", "the paper says", "ran on", "verdict", box=None)
         for verdict in outcome.verdicts:
-            table.add_row(verdict.key, verdict.text, verdict.data, verdict.verdict)
+            table.add_row(*verdict[:5])
         Console(highlight=False, width=140).print(table)
     for rate in outcome.rates:
         say(f"{rate.key}: {rate.summary}; {'holds' if rate.holds else 'VIOLATED'}")

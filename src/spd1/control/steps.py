@@ -59,7 +59,8 @@ class Proposal(NamedTuple):
     steps : dict
         Step sizes by name.
     source : str
-        Where they come from: "auto", "theory" or "hand". Methods may have a schedule for each.
+        Where they come from: "auto", "theory", "published" or "hand". Methods may have a schedule
+        for each.
     back_to : Seen, optional
         The point to go on from, if not where the method stands.
     restart_average : bool
@@ -109,6 +110,9 @@ class HasSteps(Protocol):
     def theory_steps(self) -> dict[str, Any]:
         """Step sizes of the theorem that covers the problem, or a refusal by name."""
 
+    def published_steps(self) -> dict[str, Any]:
+        """The same as they were printed, where that was mended."""
+
 
 class StepRule(ABC):
     """What the outer loop asks of a step-size rule; ``method`` is only read."""
@@ -135,10 +139,12 @@ def make_rule(method: HasSteps, steps: Any) -> StepRule:
             return method.rule(method)
         if steps == "theory":
             return FixedSteps(method, method.theory_steps(), "theory")
-        raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory' or a dict")
+        if steps == "published":
+            return FixedSteps(method, method.published_steps(), "published")
+        raise ParameterError(f"unknown steps {steps!r}: 'auto', 'theory', 'published' or a dict")
     if not isinstance(steps, dict):
         raise ParameterError(
-            f"steps must be 'auto', 'theory' or a dict, not {type(steps).__name__}"
+            f"steps must be 'auto', 'theory', 'published' or a dict, not {type(steps).__name__}"
         )
     return FixedSteps(method, _by_hand(method, steps), "hand")
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from .everything import TARGETS, reproduce
-from .settings import FULL, QUICK, Settings
+from .settings import FULL, LONG, QUICK, Settings
 from .verdicts import CLAIMS, Verdict, judge
 
-__all__ = ["CLAIMS", "FULL", "QUICK", "TARGETS", "Settings", "Verdict", "judge", "reproduce"]
+__all__ = [
+    "CLAIMS",
+    "FULL",
+    "LONG",
+    "QUICK",
+    "TARGETS",
+    "Settings",
+    "Verdict",
+    "judge",
+    "reproduce",
+]

@@ -14,7 +14,10 @@ from ..files import replacing
 from .curves import PanelCurves
 from .settings import NAMES
 
-__all__ = ["ACROSS", "DASHES", "draw_panels", "new_figure", "save", "styled", "wrapped"]
+__all__ = [
+    "ACROSS", "DASHES", "RC", "draw_panels", "new_figure", "panel_title", "save", "styled",
+    "title_lines", "wrapped",
+]  # fmt: skip
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
@@ -30,31 +33,36 @@ DASHES = {
     "svrg": ("#009E73", "^", "-"),
     "saga": ("#CC79A7", "D", "-"),
     "spd1-vr": ("#0072B2", "o", "-"),
+    "svrg 0.1/L": ("#009E73", "2", ":"),
+    "svrg 1/(3L)": ("#009E73", "2", ":"),
     "auto": ("#000000", "X", "-"),
     "rows": ("#D55E00", "P", "-"),
     "spd1-vr tiles": ("#0072B2", "v", ":"),
     "spd1 tiles": ("#56B4E9", "v", ":"),
 }
+# A second textbook run of SVRG goes under one name, whichever of the two steps it is.
+LABELS = NAMES | dict.fromkeys(("svrg 0.1/L", "svrg 1/(3L)"), "SVRG, the worse textbook step")
 RC: Any = {
-    "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
+    "font.size": 8.0, "axes.titlesize": 7.0, "axes.labelsize": 8.0, "legend.fontsize": 7.5,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "lines.linewidth": 1.3, "lines.markersize": 3.5,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     "grid.linewidth": 0.5, "svg.fonttype": "none", "svg.hashsalt": "spd1",
 }  # fmt: skip
-PANEL = (2.45, 2.2)  # inches
+PANEL = (2.45, 2.0)  # inches
 
 
-def new_figure(rows: int, columns: int) -> tuple[Any, Any]:
-    """A figure and its axes as a two-dimensional array."""
+def new_figure(rows: int, columns: int, title_lines: int = 2) -> tuple[Any, Any]:
+    """A figure and its axes as a two-dimensional array, with room for titles above them."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    height = PANEL[1] * rows + 0.35 + 0.12 * title_lines
     with pyplot.rc_context(RC):
         figure, axes = pyplot.subplots(
-            rows, columns, figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.35),
-            layout="constrained", squeeze=False,
+            rows, columns, figsize=(PANEL[0] * columns, height), layout="constrained",
+            squeeze=False,
         )  # fmt: skip
     return figure, axes
 
@@ -74,45 +82,62 @@ def styled(draw: Draw) -> Draw:
 
 def wrapped(title: str) -> str:
     """A title no wider than its panel."""
-    return textwrap.fill(title, 30)
+    return textwrap.fill(title.replace(" x ", "\u00a0x\u00a0"), 34)
 
 
 @styled
-def draw_panels(axes: Any, panels: list[PanelCurves], axis: str, titles: bool = True) -> None:
-    """One row of panels: P(x) - P* of every method, median and band over the seeds."""
+def draw_panels(
+    axes: Any, panels: list[PanelCurves], axis: str, label: str = "", titles: bool = True
+) -> None:
+    """One row of panels: P(x) - P* of every method, median and band over seeds and draws."""
     for ax, panel in zip(axes, panels, strict=True):
-        for method in NAMES:
-            draw_band(ax, panel, method, axis)
+        top = 3.0 * panel.start
+        for method in panel.methods:
+            draw_band(ax, panel, method, axis, top)
         ax.set_yscale("log")
+        ax.minorticks_off()  # over ten decades they only take time
         ax.set_xlabel(ACROSS[axis])
         if axis == "seconds":
             ax.set_xscale("log")
         else:
             ax.xaxis.get_major_locator().set_params(integer=True)
         if titles:
-            ax.set_title(wrapped(panel.panel.title))
-        _limits(ax, panel)
-    axes[0].set_ylabel("P(x) - P*")
+            ax.set_title(panel_title(panel))
+        low = min(float(np.min(panel.band(m)[1][1])) for m in panel.methods)
+        ax.set_ylim(max(0.5 * low, panel.floor * 0.5), top)
+        if low <= 10.0 * panel.floor:
+            ax.axhline(panel.floor, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
+            ax.annotate("accuracy of P*", (0.02, panel.floor), fontsize=5.5, color="#555555",
+                        xycoords=("axes fraction", "data"), va="bottom")  # fmt: skip
+    axes[0].set_ylabel(f"{label}\nP(x) - P*" if label else "P(x) - P*")
 
 
-def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str) -> None:
-    """Median with markers, and between the lowest and highest seed a band."""
+def title_lines(panels: list[PanelCurves]) -> int:
+    """Lines of the longest title."""
+    return max(panel_title(panel).count("\n") + 1 for panel in panels)
+
+
+def panel_title(panel: PanelCurves) -> str:
+    """Data, loss and lambda, no wider than the panel."""
+    return "\n".join(wrapped(line) for line in panel.panel.title.split("\n"))
+
+
+def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str, top: float) -> None:
+    """Median with markers, between the lowest and highest run a band; arrows where it is cut."""
     color, marker, line = DASHES[method]
     across, band = panel.band(method, axis)
-    shown = np.all(np.isfinite(band), axis=0) & ((across > 0) | (axis != "seconds"))
-    across, band = across[shown], band[:, shown]
-    ax.fill_between(across, band[0], band[2], color=color, alpha=0.2, linewidth=0)
+    here = (across > 0) | (axis != "seconds")
+    above = here & ~(band[1] <= top)
+    shown = here & np.all(np.isfinite(band), axis=0)
+    band = np.minimum(band, 1e3 * top)  # scales of hundreds of decades break the drawing
+    ax.fill_between(across[shown], band[0, shown], band[2, shown], color=color, alpha=0.2,
+                    linewidth=0)  # fmt: skip
     ax.plot(
-        across, band[1], color=color, linestyle=line, marker=marker, label=NAMES[method],
-        markevery=max(1, len(across) // 6),
+        across[shown], band[1, shown], color=color, linestyle=line, marker=marker,
+        label=LABELS[method], markevery=max(1, int(shown.sum()) // 6),
     )  # fmt: skip
-
-
-def _limits(ax: Any, panel: PanelCurves) -> None:
-    """Leave out what diverged above the start, and the space below the accuracy of P*."""
-    top = 3.0 * (panel.start - panel.optimum)
-    low = min(float(np.min(panel.band(m)[1][1])) for m in NAMES)
-    ax.set_ylim(max(0.5 * low, panel.floor * 0.5), top)
+    ax.plot(across[above], np.full(int(above.sum()), 0.96), transform=ax.get_xaxis_transform(),
+            color=color, linestyle="none", marker=r"$\uparrow$", markersize=4.5)  # fmt: skip
 
 
 @styled
@@ -123,6 +148,8 @@ def save(figure: Any, folder: Path, name: str, legend_from: Any = None) -> list[
     if legend_from is not None:
         handles, labels = legend_from.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once, for both files
     paths = []
     for suffix in ("png", "svg"):
         path = folder / f"{name}.{suffix}"

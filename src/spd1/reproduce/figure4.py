@@ -16,7 +16,7 @@ from ..files import replacing
 from ..problem import Problem
 from ..solve import solve
 from .curves import PanelCurves
-from .drawing import DASHES, new_figure, save, styled, wrapped
+from .drawing import DASHES, new_figure, panel_title, save, styled, title_lines
 from .settings import NAMES
 
 __all__ = ["CAPTION", "CONTENDERS", "draw", "measure", "write_csv"]
@@ -49,7 +49,8 @@ def measure(problem: Problem, name: str, seconds: float) -> dict[str, list[float
 def draw(folder: Path, panels: list[PanelCurves], runs: dict[str, dict[str, Any]]) -> list[Path]:
     """One panel a problem; ``runs`` holds for each what ``measure`` returned by name."""
     columns = min(3, len(panels))
-    figure, axes = new_figure(-(-len(panels) // columns), columns)
+    rows = -(-len(panels) // columns)
+    figure, axes = new_figure(rows, columns, rows * title_lines(panels))
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
     for ax, panel in zip(axes.flat, panels, strict=False):
@@ -64,14 +65,14 @@ def _draw_panel(ax: Any, panel: PanelCurves, runs: dict[str, Any]) -> None:
     lowest = []
     for name in CONTENDERS:
         seconds = np.array(runs[name]["seconds"])
-        left = np.maximum(np.array(runs[name]["primal"]) - panel.optimum, panel.floor)
+        left = np.maximum(np.array(runs[name]["primal"]) - panel.optima[0].value, panel.floor)
         lowest.append(float(left.min()))
         _line(ax, name, np.maximum(seconds, SMALL), left, name)
     for method in REFERENCES:
         across, band = panel.band(method, "seconds")
         _line(ax, method, np.maximum(across, SMALL), band[1], NAMES[method])
-    ax.set(xscale="log", yscale="log", xlabel="seconds", title=wrapped(panel.panel.title))
-    ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * (panel.start - panel.optimum))
+    ax.set(xscale="log", yscale="log", xlabel="seconds", title=panel_title(panel))
+    ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * panel.start)
 
 
 def _line(ax: Any, look: str, across: np.ndarray, heights: np.ndarray, label: str) -> None:
@@ -88,7 +89,7 @@ def write_csv(path: Path, panel: PanelCurves, runs: dict[str, Any]) -> None:
     p = panel.panel
     for name, run in runs.items():
         for seconds, primal in zip(run["seconds"], run["primal"], strict=True):
-            numbers = [repr(float(v)) for v in (seconds, primal, primal - panel.optimum)]
+            numbers = [repr(float(v)) for v in (seconds, primal, primal - panel.optima[0].value)]
             writer.writerow([p.data, p.loss, p.l2, name, *numbers])
     with replacing(path) as stream:
         stream.write(text.getvalue().encode())

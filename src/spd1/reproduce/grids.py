@@ -4,7 +4,9 @@ A try is a point. Its coordinates are powers of two, and a rung of a ladder for 
 
 * PSGD, SVRG, SAGA: eta = u 2^size, u = gamma / mean |a_i|^2;
 * SPD1, SPD1-VR: eta = eta0 2^(size - tilt), tau = tau0 2^(size + tilt), (eta0, tau0) being the
-  balanced pair that turns the saddle point by two radians a pass;
+  balanced pair that would turn the saddle point by two radians a pass if |A| were r + r', the
+  root mean squares of row and of column norms: what it is for entries without structure. (One
+  strong direction makes |A| many times larger, and steps that follow |A| too small for all others.)
 * PSGD, SPD1: after epoch k the steps are divided by 1 + decay k, decay being 0, 0.1, 0.3, 1, 3 or
   10 (rungs 0 to 5).
 
@@ -23,9 +25,9 @@ points are not tried again. A better point takes the place of the best one, and 
 in its direction, beyond the coarse points if it leads there. When all neighbours are known, their
 distance is halved.
 
-Best is the lowest objective at the end of the tuning passes; a run that diverged is worst. The
-winner is *at the edge* if in some coordinate nothing beyond it was tried, below or above (there is
-nothing below a decay of 0).
+A try runs as many passes as are shown. Best is the lowest objective at their end; a run that
+diverged is worst. The winner is *at the edge* if in some coordinate nothing beyond it was tried,
+below or above (there is nothing below a decay of 0).
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from collections.abc import Collection, Generator, Iterator
 from itertools import product
 
 from ..problem import Problem
-from ..solvers.base import saddle_steps
+from ..solvers.base import saddle_steps, spectral_norm
 
 __all__ = ["COARSE", "COORDINATES", "at_edge", "best_point", "fine", "steps_at", "units"]
 
@@ -71,7 +73,10 @@ def units(problem: Problem) -> dict[str, float]:
     >>> units(problem)["row"]
     4.0
     """
-    return {"row": problem.gamma / float(problem.row_norms_squared.mean()), **saddle_steps(problem)}
+    rows, columns = problem.row_norms_squared.mean(), problem.column_norms_squared.mean()
+    larger = spectral_norm(problem) / (math.sqrt(rows) + math.sqrt(columns))
+    pair = {name: larger * step for name, step in saddle_steps(problem).items()}
+    return {"row": problem.gamma / float(rows), **pair}
 
 
 def steps_at(method: str, point: Point, unit: dict[str, float]) -> dict[str, float]:

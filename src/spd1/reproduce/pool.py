@@ -5,21 +5,28 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..io import read_data
 from ..problem import Problem
 from ..regularizers import L2
 from .runs import run_method
 from .store import Store
+from .talk import Talk
 
-__all__ = ["Pool", "run_task", "timed_task"]
+__all__ = ["Job", "Pool", "run_task", "timed_task"]
 
-Report = Callable[[str, int, int], None]
+
+class Job(NamedTuple):
+    """A task, what to call it, and roughly the seconds it takes."""
+
+    task: dict[str, Any]
+    label: str
+    work: float = 0.0
 
 
 class Pool:
@@ -29,39 +36,42 @@ class Pool:
     in a ``with`` statement, which ends the processes.
     """
 
-    def __init__(self, store: Store, scratch: Path, jobs: int, report: Report) -> None:
-        self.store, self.scratch, self.jobs, self.report = store, scratch, jobs, report
+    def __init__(self, store: Store, scratch: Path, jobs: int, talk: Talk) -> None:
+        self.store, self.scratch, self.jobs, self.talk = store, scratch, jobs, talk
         self.workers: ProcessPoolExecutor | None = None  # started when first needed
 
-    def run(self, label: str, tasks: list[dict[str, Any]]) -> list[Any]:
-        """Results in the order of the tasks."""
-        results = [self.store.get(task) for task in tasks]
+    def run(self, jobs: list[Job]) -> list[Any]:
+        """Results in the order of the jobs."""
+        results = [self.store.get(job.task) for job in jobs]
         todo = [k for k, result in enumerate(results) if result is None]
-        done = len(tasks) - len(todo)
-        self.report(label, done, len(tasks))
-        for k, (result, processor) in self._finished(tasks, todo):
+        self.talk.skip(sum(job.work for job in jobs) - sum(jobs[k].work for k in todo))
+        before = self.talk.seconds
+        for k, (result, processor) in self._finished(jobs, todo):
             results[k] = result
-            self.store.put(tasks[k], result, processor)
-            done += 1
-            self.report(label, done, len(tasks))
+            self.store.put(jobs[k].task, result, processor)
+            now = self.talk.seconds
+            self.talk.done(jobs[k].work, now - before)
+            before = now
         return results
 
     def _finished(
-        self, tasks: list[dict[str, Any]], todo: list[int]
+        self, jobs: list[Job], todo: list[int]
     ) -> Iterator[tuple[int, tuple[Any, float]]]:
         """Results as they come, each as soon as it is there."""
         folder = str(self.scratch)
         if self.jobs <= 1 or (len(todo) <= 1 and self.workers is None):
             for k in todo:
-                yield k, timed_task(folder, tasks[k])
+                self.talk.say(jobs[k].label)
+                yield k, timed_task(folder, jobs[k].task)
             return
         if self.workers is None:
             context = multiprocessing.get_context("spawn")  # threads must not be copied
             self.workers = ProcessPoolExecutor(self.jobs, context, initializer=_quiet)
         try:
-            pending = {self.workers.submit(timed_task, folder, tasks[k]): k for k in todo}
+            pending = {self.workers.submit(timed_task, folder, jobs[k].task): k for k in todo}
             for future in as_completed(pending):
                 yield pending[future], future.result()
+                self.talk.say(f"{jobs[pending[future]].label}: finished")
         except BaseException:
             self.workers.shutdown(wait=False, cancel_futures=True)
             self.workers = None
@@ -109,8 +119,9 @@ def run_task(folder: str, task: dict[str, Any]) -> Any:
         return find_optimum(problem)
     if task["kind"] == "units":
         from .grids import units
+        from .readings import textbook_steps
 
-        return units(problem)
+        return units(problem) | {"textbook": textbook_steps(problem)}
     curve = run_method(
         problem, task["method"], task["steps"], task["seed"], task["horizon"], task["sampling"]
     )

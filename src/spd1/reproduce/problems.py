@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..datasets import OfflineError, load, make_synthetic
+from ..datasets import COLLECTION, OfflineError, find, load, make_synthetic
 from ..problem import Problem
 from ..regularizers import L2
 from .settings import Settings
 
-__all__ = ["Panel", "Source", "choose_sources", "make_problem", "panels_of"]
+__all__ = ["Panel", "Source", "choose_sources", "file_name", "make_problem", "panels_of"]
 
 PAPER = {  # panel -> name, rows, columns and lambda in the paper's Table 1
     "colon": ("colon-cancer", 62, 2000, 1.0),
@@ -28,18 +28,36 @@ CANDIDATES = {
     "gisette": ("gisette", "gisette-like"),
     "rcv1": ("rcv1.binary", "20news-compsci", "rcv1-subset"),
 }
+LOSS_NAMES = {"logistic": "logistic", "squared_hinge": "squared hinge"}
 QUICK_RCV1 = ("rcv1-subset", "rcv1.binary", "20news-compsci")
 
 
 class Source(NamedTuple):
-    """Data of a panel: its name as shown, and whether it is the paper's."""
+    """Data of a panel: its name as shown, whether it is the paper's, further draws of it.
+
+    ``before`` is what it was thinned from, for tables.
+    """
 
     panel: str
     name: str
-    title: str
     original: bool
     A: Any
     b: np.ndarray
+    others: tuple[tuple[Any, np.ndarray], ...] = ()
+    before: Source | None = None
+
+    @property
+    def title(self) -> str:
+        """What a picture says of the data."""
+        n, d = self.A.shape
+        if self.panel.startswith("d"):
+            return f"synthetic, n = {n}, d = {d}"
+        return self.name + ("" if self.original else f" ({self.kind})") + f", {n} x {d}"
+
+    @property
+    def kind(self) -> str:
+        """What data that is not the paper's is called."""
+        return "reconstruction" if self.name == PAPER["colon"][0] else "stand-in"
 
 
 class Panel(NamedTuple):
@@ -52,44 +70,43 @@ class Panel(NamedTuple):
     l2: float
     sampling: str
     horizon: int
-    tuning: int
     original: bool
+    entries: int = 1  # that draws choose from: n d, or those stored
+    stored: int = 1
+    draws: int = 1
 
     @property
-    def name(self) -> str:
-        """A name for files."""
-        return f"{self.key}-{self.loss}"
+    def label(self) -> str:
+        """What progress reports call it."""
+        return f"{self.title.partition(chr(10))[0]}, {LOSS_NAMES[self.loss]}"
+
+    def file(self, draw: int) -> str:
+        """The scratch file of a draw of its data."""
+        return file_name(self.key, draw)
+
+
+def file_name(key: str, draw: int) -> str:
+    """The scratch file of a draw of a panel's data."""
+    return f"{key}-draw{draw + 1}" if draw else key
 
 
 def choose_sources(
     wanted: list[str], settings: Settings, folder: str | Path | None, download: bool
 ) -> tuple[list[Source], list[str]]:
     """Load the data of the panels; also say what is missing and what runs instead."""
-    sources, missing = [], []
+    sources: dict[str, Source] = {}
+    missing: list[str] = []
     for key in wanted:
         if key.startswith("d"):
-            d = int(key[1:])
-            A, b = make_synthetic(1000, d)
-            title = f"synthetic, n = 1000, d = {d}"
-            sources.append(Source(key, f"synthetic-{d}", title, True, A, b))
+            sources[key] = _synthetic(key, settings)
             continue
-        if key == "rcv1-uniform":
-            extra = _first(("rcv1-subset",), folder, False)
-            if extra:
-                name, A, b = extra[0], full_columns(extra[1]), extra[2]
-                source = _source(key, f"{name}, non-empty columns", A, b, settings)
-                title = f"{name}, uniform draws, {A.shape[0]} x {A.shape[1]}"
-                sources.append(source._replace(title=title))
-            continue
-        names = QUICK_RCV1 if key == "rcv1" and settings.name == "quick" else CANDIDATES[key]
-        found = _first(names, folder, download) or MADE[key]()
-        source = _source(key, *found, settings)
-        sources.append(source)
-        original = PAPER[key][0]
-        if found[0] != original:
-            missing.append(f"{original} (LIBSVM) is not used: {source.name} runs instead, under "
-                           "its own name")  # fmt: skip
-    return sources, missing
+        plain = key.removesuffix("-uniform")
+        source = sources.get(plain) or _real(plain, settings, folder, download)
+        original, note = PAPER[plain][0], f"{source.name} ({source.kind}) runs instead"
+        if not source.original and not any(original in line for line in missing):
+            missing.append(f"{original}: LIBSVM's file is not used, {note}")
+        sources[key] = source if key == plain else uniform_part(source, settings)
+    return list(sources.values()), missing
 
 
 def panels_of(sources: list[Source], loss: str, settings: Settings) -> list[Panel]:
@@ -98,12 +115,18 @@ def panels_of(sources: list[Source], loss: str, settings: Settings) -> list[Pane
     for source in sources:
         key = source.panel
         l2 = 1e-3 if key.startswith("d") else PAPER[key.removesuffix("-uniform")][3]
-        drawn = sp.issparse(source.A) and key != "rcv1-uniform"
-        sampling = "nonzeros" if drawn else "uniform"
+        sampling, how = "uniform", ""
+        if sp.issparse(source.A):
+            drawn = not key.endswith("-uniform")
+            sampling = "nonzeros" if drawn else "uniform"
+            how = "\n" + ("non-zero draws (ours)" if drawn else "uniform draws, as published")
+        title = f"{source.title}\n{LOSS_NAMES[loss]}, lambda = {l2:g}{how}"
+        stored = source.A.nnz if sp.issparse(source.A) else source.A.size
+        entries = stored if sampling == "nonzeros" else int(np.prod(source.A.shape))
         panels.append(
             Panel(
-                key, source.name, source.title, loss, l2, sampling, settings.horizons[key],
-                settings.tuning[key], source.original,
+                key, source.name, title, loss, l2, sampling, settings.horizons[key],
+                source.original, entries, int(stored), 1 + len(source.others),
             )
         )  # fmt: skip
     return panels
@@ -114,31 +137,68 @@ def make_problem(panel: Panel, A: Any, b: np.ndarray) -> Problem:
     return Problem(A, b, panel.loss, L2(panel.l2))
 
 
-def _first(
-    names: tuple[str, ...], folder: str | Path | None, download: bool
-) -> tuple[str, Any, np.ndarray] | None:
-    """The first data set of several that is there, or can be had."""
+def _synthetic(key: str, settings: Settings) -> Source:
+    """The paper's synthetic data, drawn anew with seeds 0, 1, ...; noise of variance 1."""
+    n, d = settings.wide if key == "d10000" else (1000, int(key[1:]))
+    first, *others = [make_synthetic(n, d, seed=seed) for seed in range(settings.draws)]
+    return Source(key, f"synthetic-{d}", d == int(key[1:]), *first, tuple(others))
+
+
+def _real(key: str, settings: Settings, folder: str | Path | None, download: bool) -> Source:
+    """The first data set of a panel's candidates that is there, or can be had; else made."""
+    names = QUICK_RCV1 if key == "rcv1" and settings.name == "quick" else CANDIDATES[key]
     for name in names:
         try:
             data = load(name, download=download, folder=folder)
         except (OfflineError, ImportError):
             continue
         assert data.b is not None
-        return name, data.A, np.where(data.b > 0, 1.0, -1.0)
-    return None
+        original = name == PAPER[key][0] and published(name, folder)
+        return _prepared(key, name, original, data.A, np.where(data.b > 0, 1.0, -1.0), settings)
+    name, A, b = MADE[key]()
+    return _prepared(key, name, False, A, b, settings)
 
 
-def _source(key: str, name: str, A: Any, b: np.ndarray, settings: Settings) -> Source:
-    """Prepare the data of a panel."""
-    original = name == PAPER.get(key, ("",))[0]
+def published(name: str, folder: str | Path | None) -> bool:
+    """Whether the file of a data set has the name that LIBSVM gives it."""
+    path, remote = find(name, folder), Path(COLLECTION[name].remote).name
+    return path is not None and path.name in (remote, remote.removesuffix(".bz2"))
+
+
+def _prepared(
+    key: str, name: str, original: bool, A: Any, b: np.ndarray, settings: Settings
+) -> Source:
     if name == "gisette-like":
         A = unit_range(A)
-    if key == "gisette" and settings.thin > 1 and A.shape[0] > 3000:
-        k = settings.thin
-        A, b, original = np.ascontiguousarray(A[::k, ::k]), b[::k], False
-        name = f"{name}, every {k}th row and column"
-    title = f"{name}, {A.shape[0]} x {A.shape[1]}"
-    return Source(key, name, title, original, A, b)
+    whole = Source(key, name, original, A, b)
+    if key != "gisette" or settings.thin == 1 or A.shape[0] <= 3000:
+        return whole
+    k = settings.thin
+    thinned = whole._replace(
+        name=f"{name}, one row and column in {k}", original=False,
+        A=np.ascontiguousarray(A[::k, ::k]), b=b[::k],
+    )  # fmt: skip
+    return thinned if settings.name == "quick" else thinned._replace(before=whole)
+
+
+def uniform_part(source: Source, settings: Settings) -> Source:
+    """As much of sparse data as uniform draws can go through, in the shape of the whole.
+
+    Rows are taken at equal distances, of the columns those with most entries in these rows; the
+    rows are scaled to norm 1 again.
+    """
+    whole = sp.csr_array(source.A)
+    n, d = whole.shape
+    share = min(1.0, (settings.uniform_entries / (n * d)) ** 0.5)
+    rows, columns = max(1, round(share * n)), max(1, round(share * d))
+    take = np.linspace(0, n - 1, rows).round().astype(int)
+    A = whole[take]
+    counts = np.bincount(A.indices, minlength=d)
+    A = sp.csr_array(sp.csc_array(A)[:, np.sort(np.argsort(-counts, kind="stable")[:columns])])
+    norms = np.sqrt(np.asarray(A.power(2).sum(axis=1)).ravel())
+    A = sp.csr_array(sp.diags_array(1.0 / np.where(norms > 0, norms, 1.0)) @ A)
+    key, name = f"{source.panel}-uniform", f"part of {source.name}"
+    return Source(key, name, source.original and share == 1.0, A, source.b[take])
 
 
 def unit_range(A: Any) -> np.ndarray:
@@ -147,12 +207,6 @@ def unit_range(A: Any) -> np.ndarray:
     low, high = dense.min(axis=0), dense.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
     return np.asarray(np.where(high > low, 2.0 * (dense - low) / spread - 1.0, 0.0))
-
-
-def full_columns(A: Any) -> Any:
-    """The columns with stored entries: the others do not matter, but cost uniform draws."""
-    columns = sp.csc_array(A)
-    return sp.csr_array(columns[:, np.diff(columns.indptr) > 0])
 
 
 def _gaussian(n: int, d: int) -> tuple[str, Any, np.ndarray]:

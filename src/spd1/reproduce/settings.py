@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FULL", "NAMES", "QUICK", "Settings"]
+__all__ = ["FULL", "LONG", "NAMES", "QUICK", "Settings"]
 
 #: Method -> label in figures, in the paper's order.
 NAMES = {
@@ -23,15 +23,21 @@ class Settings(NamedTuple):
     ----------
     name : str
     tries : int
-        Step sizes tried for every method alike, by the rule of ``grids``: at least its coarse ones.
+        Step sizes tried for every tuned method alike, by the rule of ``grids``: at least its
+        coarse ones.
     horizons : dict
-        Panel -> passes, in the paper's count.
-    tuning : dict
-        Panel -> passes of a try.
+        Panel -> passes, in the paper's count: of every try and of every curve that is shown.
     tuning_seed, seeds : int and tuple
         Steps are chosen with one seed and shown with the others.
+    draws : int
+        How many times the synthetic data is drawn. Steps are chosen on the first draw.
     thin : int
-        Take every so many rows and columns of the gisette panel.
+        Take one in so many rows and columns of the gisette panel. Tables have all of it, but for
+        those of a quick run.
+    wide : tuple of int
+        Rows and columns of the panel d10000.
+    uniform_entries : int
+        At most so many entries, zeros too, in the part of sparse data that uniform draws get.
     seconds : float
         Time limit of a run of figure 4.
     """
@@ -39,32 +45,47 @@ class Settings(NamedTuple):
     name: str
     tries: int
     horizons: dict[str, int]
-    tuning: dict[str, int]
     tuning_seed: int
     seeds: tuple[int, ...]
+    draws: int
     thin: int
+    wide: tuple[int, int]
+    uniform_entries: int
     seconds: float
 
 
 QUICK = Settings(
     name="quick",
     tries=6,
-    horizons={"d100": 30, "d1000": 20, "d10000": 6, "colon": 30, "gisette": 12, "rcv1": 16},
-    tuning={"d100": 30, "d1000": 10, "d10000": 4, "colon": 30, "gisette": 6, "rcv1": 16},
+    horizons={"d100": 24, "d1000": 12, "d10000": 6, "colon": 30, "gisette": 8, "rcv1": 12,
+              "rcv1-uniform": 6},
     tuning_seed=0,
     seeds=(1, 2, 3),
-    thin=5,
-    seconds=1.5,
-)
+    draws=1,
+    thin=8,
+    wide=(300, 3000),
+    uniform_entries=300_000,
+    seconds=0.5,
+)  # fmt: skip
 FULL = Settings(
     name="full",
     tries=12,
-    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,
-              "rcv1-uniform": 8},
-    tuning={"d100": 60, "d1000": 30, "d10000": 6, "colon": 60, "gisette": 4, "rcv1": 8,
-            "rcv1-uniform": 4},
+    horizons={"d100": 60, "d1000": 60, "d10000": 8, "colon": 60, "gisette": 8, "rcv1": 12,
+              "rcv1-uniform": 10},
     tuning_seed=0,
-    seeds=(1, 2, 3),
+    seeds=(1, 2, 3, 4, 5),
+    draws=2,
+    thin=3,
+    wide=(1000, 10_000),
+    uniform_entries=2_000_000,
+    seconds=3.0,
+)  # fmt: skip
+# All of gisette, ten times as much of rcv1 for uniform draws, more passes: hours.
+LONG = FULL._replace(
+    name="long",
+    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,
+              "rcv1-uniform": 16},
     thin=1,
+    uniform_entries=20_000_000,
     seconds=10.0,
 )  # fmt: skip

@@ -170,6 +170,10 @@ class Method(ABC):
     def theory_steps(self) -> dict[str, Any]:
         """Step sizes of the theorem that covers the problem, or a refusal by name."""
 
+    def published_steps(self) -> dict[str, Any]:
+        """The same as they were printed, where that was mended."""
+        return self.theory_steps()
+
     def restart_average(self) -> None:
         """Forget the averages kept so far, if any."""
 

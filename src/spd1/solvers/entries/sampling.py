@@ -2,7 +2,8 @@
 
 ``Uniform`` is the paper's sampling: row and column drawn independently. ``Nonzeros`` draws stored
 entries of sparse data uniformly; the shares keep the estimators unbiased and give every
-coordinate the same total step per pass (docs/method.md).
+coordinate the same total step per pass (docs/method.md). It is ours, and needs more passes: what
+uniform draws do to a rare column in n small steps is done in a few large ones.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def sparse_spd1_steps(A, n, outside, tile, rows, shares, state, loss, net, steps
     B = blocks(A.rows(), tile.p)
     for t in range(span[0], span[0] + span[1]):
         first, last = block(A.rows(), tile.p, index(key, t, B))
-        fade = fading(steps.kind, t - steps.origin)
+        fade = fading(steps.kind, t - steps.origin, steps.eta_delay)
         eta, sigma = steps.eta * fade, steps.tau * fade
         now = t - steps.window + 1.0
         for i in range(first, last):

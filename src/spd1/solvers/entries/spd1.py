@@ -32,23 +32,28 @@ class Averaged(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """eta_t = eta f(t), tau_t = tau f(t), t counted from ``origin``; averages from ``window``."""
+    """eta_t = eta f(t), tau_t = tau f(t), t counted from ``origin``; averages from ``window``.
+
+    ``eta_delay`` and ``tau_delay`` are the constants of f(t) = 1 / (t + delay).
+    """
 
     eta: float
     tau: float
     kind: int
     origin: int
     window: int
+    eta_delay: float = 4.0
+    tau_delay: float = 4.0
 
 
 @helper
-def fading(kind, t):
-    """f(t): 1, 1/sqrt(t + 1) (Theorem 1) or 1/(t + 4) (Theorem 2)."""
+def fading(kind, t, delay):
+    """f(t): 1, 1/sqrt(t + 1) (Theorem 1) or 1/(t + delay) (Theorem 2)."""
     if kind == CONSTANT:
         return 1.0
     if kind == INVERSE_SQRT:
         return 1.0 / math.sqrt(t + 1.0)
-    return 1.0 / (t + 4.0)
+    return 1.0 / (t + delay)
 
 
 @kernel
@@ -62,8 +67,8 @@ def spd1_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
             for s in range(AHEAD):
                 rows[s], columns[s], entries[s] = sampler.pair(key, 2 * (t + s))
         i, j, a = rows[k], columns[k], entries[k]
-        fade = fading(steps.kind, t - steps.origin)
-        eta, tau = steps.eta * fade, steps.tau * fade
+        eta = steps.eta * fading(steps.kind, t - steps.origin, steps.eta_delay)
+        tau = steps.tau * fading(steps.kind, t - steps.origin, steps.tau_delay)
         x_j, y_i = x[j], y[i]
         x[j] = net.prox(x_j - eta * weights[i] * a * y_i, eta * sampler.column_share(j), j)
         y[i] = loss.prox_conjugate(y_i + tau * a * x_j, b[i], tau * sampler.row_share(i))
@@ -81,16 +86,19 @@ class SPD1(EntryMethod):
     name = "spd1"
     rule = FadingSteps
     fades = True
-    remembers = (*EntryMethod.remembers, "kind", "head_start", "origin", "window")
+    remembers = (*EntryMethod.remembers, "kind", "head_start", "origin", "window", "delays")
     kind = CONSTANT
+    delays = (4.0, 4.0)  # of eta and tau, where they fade as 1 / (t + delay)
     head_start = 0  # automatic steps start as if a pass had been made: less wild
 
     def adopt(self, proposal: Proposal) -> None:
         """Automatic steps fade as Theorem 1 says, those of a theorem as it says; others stay."""
         super().adopt(proposal)
-        theory = INVERSE_LINEAR if self.problem.mu > 0 and self.problem.gamma > 0 else INVERSE_SQRT
-        kinds = {"auto": INVERSE_SQRT, "theory": theory}
+        p = self.problem
+        theory = INVERSE_LINEAR if self.strong else INVERSE_SQRT
+        kinds = {"auto": INVERSE_SQRT, "theory": theory, "published": theory}
         self.kind = kinds.get(proposal.source, CONSTANT)
+        self.delays = (4.0 * p.d, 4.0 * p.n) if proposal.source == "theory" else (4.0, 4.0)
         self.head_start = self.a_pass if proposal.source == "auto" else 0
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
@@ -116,7 +124,8 @@ class SPD1(EntryMethod):
         """Steps first .. first + count - 1 on a tile; returns the entries read."""
         del tile  # the sampler knows it
         p = self.problem
-        steps = Schedule(self.steps["eta"], self.steps["tau"], self.kind, self.origin, self.window)
+        s = self.steps
+        steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window, *self.delays)
         spd1_steps(
             self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
             self.key,
@@ -142,7 +151,21 @@ class SPD1(EntryMethod):
         return {"eta": CAUTION * eta, "tau": CAUTION * tau}
 
     def theory_steps(self) -> dict[str, Any]:
-        """Theorem 2 if g is strongly convex and phi smooth, Theorem 1 otherwise."""
+        """Theorem 1's, or Theorem 2's, mended, if g is strongly convex and phi smooth.
+
+        With the published eta_t = 2 / (mu (t + 4)) Theorem 2 fails. Its proof holds with
+        eta_t = 2 d / (mu (t + 4 d)) and tau_t = 2 n d / (gamma (t + 4 n)) (docs/theorem2.md).
+        """
+        found, p = self.published_steps(), self.problem
+        return {"eta": 2.0 * p.d / p.mu, "tau": found["tau"]} if self.strong else found
+
+    @property
+    def strong(self) -> bool:
+        """Whether Theorem 2 is about this problem."""
+        return bool(self.problem.mu > 0 and self.problem.gamma > 0)
+
+    def published_steps(self) -> dict[str, Any]:
+        """Theorem 2 as printed if g is strongly convex and phi smooth, Theorem 1 otherwise."""
         p = self.problem
         self.demand(
             {
@@ -150,7 +173,7 @@ class SPD1(EntryMethod):
                 "a bounded feasible set (give the regularizer lower and upper)": math.isfinite(p.D),
             }
         )
-        if p.mu > 0 and p.gamma > 0:
+        if self.strong:
             return {"eta": 2.0 / p.mu, "tau": 2.0 * p.n * p.d / p.gamma}
         root = math.sqrt(2.0 * p.d)
         return {"eta": root * p.D / (p.L * p.R), "tau": root * p.L * p.n / (p.D * p.R_prime)}

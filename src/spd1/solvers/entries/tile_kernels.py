@@ -135,7 +135,7 @@ def tile_spd1_steps(A, n, outside, tile, rows, state, loss, net, steps, first, c
     for t in range(first, first + count):
         i0, i1 = block(A.rows(), tile.p, index(key, 2 * t, B))
         j0, j1 = block(A.columns(), tile.q, index(key, 2 * t + 1, C))
-        fade = fading(steps.kind, t - steps.origin)
+        fade = fading(steps.kind, t - steps.origin, steps.eta_delay)
         eta = steps.eta * fade * A.rows() / B
         sigma = steps.tau * fade / C
         for i in range(i0, i1):

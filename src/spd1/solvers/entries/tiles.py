@@ -83,6 +83,9 @@ class OnTiles(TileMethod):
             "steps='auto' or a dict"
         )
 
+    def published_steps(self) -> dict[str, Any]:
+        return self.theory_steps()
+
 
 class TiledSPD1(OnTiles, SPD1):
     """Algorithm 1 with a tile a step."""
