@@ -17,10 +17,10 @@ from ...data.strides import add_line, add_weighted_line, line_dot, line_square
 from ...kernel.jit import helper, kernel
 from .ascent import LOOKS, hopeless
 from .tuning import (
-    CROWDED,
     FIRST_SWEEPS,
     GOOD,
-    LEAST_BEND,
+    LEAST_CURVATURE,
+    MANY_MOVE,
     NEARLY_THERE,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
@@ -206,7 +206,7 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
                     wanted += 1
         count = kept
         for i in range(n):
-            W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_BEND)
+            W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
         for k in range(wanted):
             j = ws[k]
             bends[j] = norms[j] if flat > 0.0 else line_square(L, j, W)
@@ -235,4 +235,4 @@ def crowded(x, n):
     moving = 0
     for j in range(len(x)):
         moving += 1 if x[j] != 0.0 else 0
-    return moving > CROWDED * n
+    return moving > MANY_MOVE * n

@@ -37,7 +37,7 @@ from .workers import AscentWorker, DescentWorker
 
 __all__ = ["REASONS", "Sprint", "kind_of", "sprint"]
 
-PACKAGE = __name__.partition(".")[0]
+OWN_PACKAGE = __name__.partition(".")[0]
 
 
 class Sprint(NamedTuple):
@@ -76,7 +76,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     p = problem
     if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_ENTRIES:
         return ""
-    if type(p.loss).__module__.partition(".")[0] != PACKAGE:
+    if type(p.loss).__module__.partition(".")[0] != OWN_PACKAGE:
         return ""  # a class of the user's: compiled in every process
     few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
     if few and (np.any(p.reg.l1) or tol < MANY_DIGITS):

@@ -6,8 +6,10 @@ SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 NEARLY_THERE = 0.5  # the same, of tol
-LEAST_BEND = 1e-12  # of c: Newton's weights are not smaller
-CROWDED = 0.5  # columns that move after the first sweeps, over rows, beyond which others do better
+LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
+MANY_MOVE = (
+    0.5  # columns that move after the first sweeps, over rows, beyond which others do better
+)
 SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
