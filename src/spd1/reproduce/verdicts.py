@@ -187,6 +187,8 @@ def _factor(exponent: float) -> str:
     """A power of ten with two digits, without an exponent unless it is tiny or huge."""
     if math.isinf(exponent):
         return "infinity" if exponent > 0 else "0"
+    if exponent > 12.0:
+        return "above 1e12"
     value = 10.0**exponent
     return f"{value:,.0f}" if 100 <= value < 1e5 else f"{value:.2g}"
 
