@@ -122,6 +122,7 @@ REASONS = {
 }
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, and certified as such
 def sprint(
     problem: Problem,
     tol: float,
