@@ -26,7 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ ENDLESS = 10**7  # max_iter of scikit-learn: the clock ends its fits
 SHARE = 0.05  # of the smallest alpha at which all coefficients are 0
 EPSILON, HUBER = 0.1, 1.35
 ROUNDS, BUDGET = (3, 15), 2.0  # timed fits of each side, seconds for them
+PATIENCE = 5.0  # longest fits that the sweep of one variant may take in all
 LOOSEST = 2  # the sweep begins at tol = 10^2
 SLOW = 0.9  # ratios below are listed
 PLAIN_LP = 2_000_000  # entries up to which scikit-learn's quantiles are tried
@@ -365,7 +366,7 @@ def sweep(race: Race, gaps: list[float], seconds: float) -> tuple[dict[float, At
 
     for variant, model in race.theirs.items():
         if any(key.split("__")[-1] == "tol" for key in model.get_params()):
-            tried = list(tighter(lambda v=variant, m=model, **given: attempt(v, m, **given), gaps))
+            tried = list(tighter(partial(attempt, variant, model), gaps, PATIENCE * seconds))
         else:
             one = attempt(variant, model)
             tried = [one] if one else []
@@ -381,9 +382,12 @@ def sweep(race: Race, gaps: list[float], seconds: float) -> tuple[dict[float, At
     return best, f", at best {closest.gap:.1e} ({closest.label})" if closest else ""
 
 
-def tighter(attempt: Callable[..., Attempt | None], gaps: list[float]) -> Iterator[Attempt]:
+def tighter(
+    attempt: Callable[..., Attempt | None], gaps: list[float], patience: float
+) -> Iterator[Attempt]:
     """Fits at smaller and smaller tol; if one does not end, with more and more iterations."""
     seen: list[float] = []
+    ends = time.perf_counter() + patience
     for k in range(-LOOSEST, 13):
         one = attempt(tol=10.0**-k)
         if one is None:
@@ -392,12 +396,14 @@ def tighter(attempt: Callable[..., Attempt | None], gaps: list[float]) -> Iterat
         seen.append(one.gap)
         if one.gap <= min(gaps) or (k >= 5 and one.gap > 0.9 * seen[-3]):
             return  # done, or a smaller tol changes nothing
+        if time.perf_counter() > ends:
+            return
     for j in range(2, 15):
         more = attempt(tol=10.0**-k, max_iter=round(10.0 ** (j / 2)))
         if more is None:
             return
         yield more
-        if more.gap <= min(gaps):
+        if more.gap <= min(gaps) or time.perf_counter() > ends:
             return
 
 
@@ -462,7 +468,12 @@ def main() -> None:
     )
     parser.add_argument("--only", default=".", help="a regular expression on data/estimator")
     parser.add_argument("--gaps", default="1e-3,1e-6", help="relative gaps to reach")
-    parser.add_argument("--seconds", type=float, default=10.0, help="scikit-learn's longest fit")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=10.0,
+        help="scikit-learn's longest fit; 5 times that for all fits of a sweep",
+    )
     options = parser.parse_args()
     gaps = sorted((float(gap) for gap in options.gaps.split(",")), reverse=True)
     warnings.simplefilter("ignore")
