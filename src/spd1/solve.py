@@ -160,7 +160,11 @@ def solve(
         worker = make(problem, sampling, key, ledger)
         worker.tol = tol
         run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
-        if x0 is not None or y0 is not None:
+        if found is not None:  # what it has proven stands, and so do its looks
+            run.trace.rows.extend(found.rows)
+            run.looks_before = len(found.rows)
+            run.look(found.x, found.certificate.y)
+        elif x0 is not None or y0 is not None:
             point, _ = run.look(x, y)  # a run never hands back less than it was given
             if not math.isfinite(point.value):
                 raise DataError("x0 is too far away: the objective is not finite there")

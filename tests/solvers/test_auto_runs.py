@@ -159,8 +159,10 @@ def test_callbacks_stop_a_run_with_its_best_point(key, stop):
         assert found.status == "interrupted"
     else:  # an exact solution leaves nothing to interrupt
         assert (found.status, found.gap) == ("converged", 0.0)
-    assert found.primal == pytest.approx(min(row.primal for row in seen), rel=1e-12)
-    assert found.dual == pytest.approx(max(row.dual for row in seen), rel=1e-12)
+    # a kernel that was told afterwards may have gone further than what was heard
+    slack = 1e-12 * (1.0 + abs(found.primal))
+    assert found.primal <= min(row.primal for row in seen) + slack
+    assert found.dual >= max(row.dual for row in seen) - slack
     assert math.isfinite(found.gap)
     assert found.gap >= found.primal - cases.best(*key) - 1e-12
 

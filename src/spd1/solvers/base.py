@@ -222,11 +222,12 @@ class TileMethod(Method):
 
 
 def copied(value: Any) -> Any:
-    """The same with arrays of its own: an array, a NamedTuple or a dict of them, a number."""
+    """The same with arrays of its own: an array, a tuple or a dict of them, a number."""
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     if isinstance(value, tuple):
-        return type(value)(*(copied(part) for part in value))
+        parts = [copied(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return dict(value) if isinstance(value, dict) else value
 
 
