@@ -204,7 +204,13 @@ class Interrupting:
             signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("method", ["auto", "spd1"])
+def test_a_whole_solve_has_an_answer_at_its_first_look(problem):
+    found = spd1.solve(problem, tol=1e-15, callback=Interrupting(1))
+    assert found.status in ("interrupted", "converged")
+    assert np.any(found.x)
+
+
+@pytest.mark.parametrize("method", ["newton", "spd1"])
 def test_before_a_step_there_is_no_answer_and_after_one_there_is(problem, method):
     with pytest.raises(KeyboardInterrupt):
         spd1.solve(problem, method, tol=1e-12, callback=Interrupting(1))

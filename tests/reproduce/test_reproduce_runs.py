@@ -15,10 +15,10 @@ from spd1.reproduce.optimum import find_optimum
 from spd1.reproduce.pool import Job, Pool
 from spd1.reproduce.runs import Curve, run_method
 from spd1.reproduce.settings import NAMES
-from spd1.reproduce.sgd import AveragedPSGD
 from spd1.reproduce.store import Store, WallClock
 from spd1.reproduce.table2 import METHODS_TIMED, seconds_a_pass
 from spd1.reproduce.talk import Talk
+from spd1.solvers.gradient.averaged import AveragedPSGD
 
 
 @pytest.fixture(scope="module")

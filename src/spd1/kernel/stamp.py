@@ -108,9 +108,10 @@ def _contents(module: str) -> tuple[str, frozenset[str]]:
         parts = package.split(".")
         base = ".".join([*parts[: len(parts) - len(dots) + 1], *filter(None, [tail])])
         for name in REMARK.sub("", names).strip("()").split(","):
-            bare = name.split()[:1]
+            bare = name.split()[:1]  # none behind a last comma
             inner = ".".join([base, *bare])
-            imported.add(inner if bare and _path_of(inner) else base)
+            if bare:
+                imported.add(inner if _path_of(inner) else base)
     # the package itself only hands out names: counting it would count everything
     return hashlib.sha256(content).hexdigest(), frozenset(
         found for found in imported if found != PACKAGE and _path_of(found)

@@ -18,8 +18,8 @@ from ..kernel.rng import key_of
 from ..problem import Problem
 from ..solve import starting_point
 from ..solvers import method_class
+from ..solvers.gradient.averaged import AveragedPSGD
 from .processor import processor_clock
-from .sgd import AveragedPSGD
 
 __all__ = ["COLUMNS", "Curve", "run_method"]
 

@@ -32,6 +32,7 @@ from .tuning import (
     MUCH_DATA,
     NEARLY_PROVEN,
     SAFE,
+    SMALL_COPY,
 )
 from .workers import AscentWorker, DescentWorker
 
@@ -83,9 +84,12 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""  # small Gram matrices of dense rows settle it
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
+    small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if not AscentWorker.objection(p) and rows_are_easy(p):
-        return "ascent"
-    return "" if DescentWorker.objection(p) or gram_is_cheap(p) else "descent"
+        return "ascent" if small or p.grid.row_major else ""
+    if DescentWorker.objection(p) or gram_is_cheap(p):
+        return ""
+    return "descent" if small or not p.grid.row_major else ""
 
 
 def gram_is_cheap(problem: Problem) -> bool:

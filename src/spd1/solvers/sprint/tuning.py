@@ -35,3 +35,4 @@ EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the altern
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
+SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernel.jit import kernel
-from ..kernel.rng import index
-from ..problem import Problem
+from ...kernel.jit import kernel
+from ...kernel.rng import index
+from ...problem import Problem
 
 __all__ = ["AveragedPSGD"]
 
