@@ -159,9 +159,12 @@ def regret(seed: Seed) -> dict[float, dict[str, float]]:
     return found
 
 
-def show_regret(seeds: list[Seed]) -> None:
+def show_regret(seeds: list[Seed], most: float) -> None:
     ratios: dict[float, list[float]] = {tol: [] for tol in REGRET_TOLS}
     for seed in seeds:
+        one = instance_of(seed)
+        if (one.A.nnz if one.sparse else one.A.size) > most:
+            continue
         for tol, times in regret(seed).items():
             best = min(times, key=lambda name: times[name])
             ratio = times["auto"] / times[best] if times[best] < math.inf else 1.0
@@ -204,7 +207,7 @@ def main() -> None:
     options = arguments()
     seeds = [Seed(number) for number in numbers(options.seeds)]
     if options.regret:
-        show_regret(seeds)
+        show_regret(seeds, options.most)
         return
     race = Race(options)
     race.shelf = RandomShelf(options.most)  # type: ignore[assignment]
