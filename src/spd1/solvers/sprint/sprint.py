@@ -11,6 +11,7 @@ import numpy as np
 from ...certificate.gap import Certificate, certify_point, floor_of, relative
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
+from ...losses import Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ...result import Progress
 from ..newton.tuning import FEW_ROWS, WIDE
@@ -38,7 +39,8 @@ from .workers import AscentWorker, DescentWorker
 
 __all__ = ["REASONS", "Sprint", "kind_of", "sprint"]
 
-OWN_PACKAGE = __name__.partition(".")[0]
+#: Losses that most fits are about: a kernel takes seconds to compile.
+WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
 
 
 class Sprint(NamedTuple):
@@ -77,8 +79,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     p = problem
     if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_ENTRIES:
         return ""
-    if type(p.loss).__module__.partition(".")[0] != OWN_PACKAGE:
-        return ""  # a class of the user's: compiled in every process
+    if type(p.loss) not in WORTH_A_KERNEL:
+        return ""
     few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
     if few and (np.any(p.reg.l1) or tol < MANY_DIGITS):
         return ""  # small Gram matrices of dense rows settle it
