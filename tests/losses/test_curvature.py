@@ -163,3 +163,15 @@ def test_the_best_multiple_improves_on_a_start_that_is_too_large():
     y = -np.ones(10)
     found = best_multiple(problem, y).y
     assert problem.dual(found) > max(problem.dual(y), problem.dual(0 * y)) + 1e-3
+
+
+@every_loss
+def test_bends_grow_no_faster_than_the_loss_says(loss):
+    """|phi'''| <= growth phi'' means that phi'' grows by e^(growth r) at most within r."""
+    if loss.growth == math.inf:
+        return
+    for b in oracle.example_labels(loss):
+        for u in np.linspace(-8.0, 8.0, 33):
+            for r in (-2.0, -0.1, 0.01, 0.5, 3.0):
+                most = loss.curvature(float(u), b) * math.exp(loss.growth * abs(r))
+                assert loss.curvature(float(u) + r, b) <= most * (1 + 1e-9)

@@ -10,11 +10,14 @@ from ..kernel.jit import by_layout
 
 __all__ = [
     "add_line",
-    "add_weighted_line",
+    "bend_along",
+    "largest_entry",
     "line_dot",
     "line_square",
     "move_line",
     "own_square",
+    "pull_and_bend",
+    "shift_along",
     "soft_dot",
 ]
 
@@ -107,19 +110,6 @@ add_line = by_layout(dense_add, sparse_add)
 move_line = by_layout(dense_move, sparse_move)
 
 
-def dense_weighted_add(A, i, scale, weights, out):
-    """out_k += scale weights_k a_ik for line i."""
-    for k in range(A.line_length(i)):
-        out[k] += scale * weights[k] * A.at(i, k)[1]
-
-
-def sparse_weighted_add(A, i, scale, weights, out):
-    """The same by index."""
-    for k in range(A.line_length(i)):
-        j, a = A.at(i, k)
-        out[j] += scale * weights[j] * a
-
-
 def dense_square(A, i, weights):
     """Sum over line i of weights_k a_ik^2."""
     total = 0.0
@@ -146,7 +136,6 @@ def sparse_square(A, i, weights):
     return first + second
 
 
-add_weighted_line = by_layout(dense_weighted_add, sparse_weighted_add)
 line_square = by_layout(dense_square, sparse_square)
 
 
@@ -188,3 +177,82 @@ def soft_sparse_dot(A, i, x, l1):
 
 
 soft_dot = by_layout(soft_dense_dot, soft_sparse_dot)
+
+
+def dense_pull_and_bend(A, i, slopes, bends):
+    """Sums over line i of a_ik slopes_k and a_ik^2 bends_k."""
+    pull, bend = 0.0, 0.0
+    for k in range(A.line_length(i)):
+        a = A.at(i, k)[1]
+        pull += a * slopes[k]
+        bend += a * a * bends[k]
+    return pull, bend
+
+
+def sparse_pull_and_bend(A, i, slopes, bends):
+    """The same by index, two sums of each at a time."""
+    first, second, one, two = 0.0, 0.0, 0.0, 0.0
+    length = A.line_length(i)
+    k = 0
+    while k + 2 <= length:
+        j, a = A.at(i, k)
+        first += a * slopes[j]
+        one += a * a * bends[j]
+        j, a = A.at(i, k + 1)
+        second += a * slopes[j]
+        two += a * a * bends[j]
+        k += 2
+    if k < length:
+        j, a = A.at(i, k)
+        first += a * slopes[j]
+        one += a * a * bends[j]
+    return first + second, one + two
+
+
+def dense_shift(A, i, step, u, slopes, bends):
+    """u += step a_i, and slopes with it as far as bends tell."""
+    for k in range(A.line_length(i)):
+        change = step * A.at(i, k)[1]
+        u[k] += change
+        slopes[k] += bends[k] * change
+
+
+def sparse_shift(A, i, step, u, slopes, bends):
+    """The same by index."""
+    for k in range(A.line_length(i)):
+        j, a = A.at(i, k)
+        u[j] += step * a
+        slopes[j] += bends[j] * (step * a)
+
+
+def dense_bend(A, i, step, u, slopes, bends, b, c, loss, least):
+    """u += step a_i, and slopes c phi'(u) and bends c phi''(u) anew; the latter at least so."""
+    for k in range(A.line_length(i)):
+        now = u[k] + step * A.at(i, k)[1]
+        u[k] = now
+        slopes[k] = c[k] * loss.derivative(now, b[k])
+        bends[k] = c[k] * max(loss.curvature(now, b[k]), least)
+
+
+def sparse_bend(A, i, step, u, slopes, bends, b, c, loss, least):
+    """The same by index."""
+    for k in range(A.line_length(i)):
+        j, a = A.at(i, k)
+        now = u[j] + step * a
+        u[j] = now
+        slopes[j] = c[j] * loss.derivative(now, b[j])
+        bends[j] = c[j] * max(loss.curvature(now, b[j]), least)
+
+
+def dense_largest(A, i):
+    """The largest |a_ik| of line i."""
+    largest = 0.0
+    for k in range(A.line_length(i)):
+        largest = max(largest, abs(A.at(i, k)[1]))
+    return largest
+
+
+pull_and_bend = by_layout(dense_pull_and_bend, sparse_pull_and_bend)
+shift_along = by_layout(dense_shift, sparse_shift)
+bend_along = by_layout(dense_bend, sparse_bend)
+largest_entry = by_layout(dense_largest, dense_largest)

@@ -189,16 +189,20 @@ def _install_overloads() -> None:
         extending.register_jitable(**NO_WRAPPER)(_jitable.pop())
     while _chosen:
         choose, *bodies = _chosen.pop()
-        options: Any = {**OPTIONS, "forceinline": True}
+        options: dict[str, Any] = {**OPTIONS, "forceinline": True}
         extending.overload(choose, jit_options=options)(_choice(*bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
-        options = {**NO_WRAPPER, **({"forceinline": True} if name in VECTORISED else {})}
+        options = dict(NO_WRAPPER)
+        if _inline[name] == "always":  # by LLVM: Numba would type them anew wherever they stand
+            options = {**OPTIONS, "forceinline": True}
+        elif name in VECTORISED:
+            options["forceinline"] = True
         if name in IN_ORDER:
             options["fastmath"] = False
         overload_method(
-            types.BaseNamedTuple, name, jit_options=options, strict=False, inline=_inline[name]
+            types.BaseNamedTuple, name, jit_options=options, strict=False, inline="never"
         )(_lookup(name, _parameters[name]))
 
 

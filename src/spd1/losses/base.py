@@ -100,6 +100,11 @@ class Loss:
         return None
 
     @property
+    def growth(self) -> float:
+        """Such that |phi'''| <= growth phi''; infinite if there is none."""
+        return math.inf
+
+    @property
     def label_kind(self) -> str:
         """What b may be: 'sign' (-1 or +1), 'real' or 'count' (real, not negative)."""
         return "real"

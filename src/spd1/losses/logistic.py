@@ -141,6 +141,10 @@ class Logistic(NamedTuple):
         return 4.0
 
     @property
+    def growth(self) -> float:
+        return 1.0
+
+    @property
     def label_kind(self) -> str:
         return "sign"
 

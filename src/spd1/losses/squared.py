@@ -50,3 +50,7 @@ class Squared(NamedTuple):
     @property
     def quadratic(self) -> bool:
         return True
+
+    @property
+    def growth(self) -> float:
+        return 0.0

@@ -70,6 +70,35 @@ def test_ascent_is_the_algorithm_of_its_docstring(loss, l1, layout):
     np.testing.assert_allclose(worker.u[moves], (A @ x)[moves], atol=1e-11)
 
 
+def plain_sweeps(p, sweeps):
+    """Visits to all columns from zero, slopes and bends exact after every move; the objectives."""
+    A, x, values = np.asarray(p.grid.dense_rows()), np.zeros(p.d), []
+    l1, l2 = float(p.reg.l1), float(p.reg.l2)
+    for _ in range(sweeps):
+        for j in range(p.d):
+            u = A @ x
+            g = A[:, j] @ (p.c * [p.loss.derivative(*two) for two in zip(u, p.b, strict=True)])
+            bends = [p.loss.curvature(*two) for two in zip(u, p.b, strict=True)]
+            h = A[:, j] ** 2 @ (p.c * bends)
+            z = h * x[j] - g
+            step = np.sign(z) * max(abs(z) - l1, 0.0) / (h + l2) - x[j]
+            r = p.loss.growth * np.abs(A[:, j]).max() * abs(step)
+            x[j] += step * (math.log1p(r) / r if 0.0 < r < math.inf else 1.0)
+        values.append(p.primal(x))
+    return values
+
+
+@pytest.mark.parametrize("reg", [L1(0.02), L2(0.02)])
+def test_damped_visits_never_climb_and_descent_ends_where_they_do(reg):
+    """Of the logistic loss, by the bound of its third derivative; moves of any length."""
+    p = problem_of("logistic", reg, 40, 12)
+    values = plain_sweeps(p, 60)
+    assert np.all(np.diff([p.primal(np.zeros(p.d)), *values]) <= 1e-15)
+    found = solve(p, "descent", tol=1e-9)
+    assert found.status == "converged"
+    assert found.primal == pytest.approx(values[-1], rel=1e-7)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize(
@@ -176,11 +205,16 @@ def test_only_what_the_kernels_know_is_given_to_them():
     assert kind_of(Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), L2(0.1))) == ""
     assert kind_of(p.with_grid(p.grid.cut(2, 2))) == ""
     assert kind_of(problem_of("logistic", L2(1e-9), 200, 10)) == ""  # tall, and l2 holds nothing
+    rng = np.random.default_rng(0)
+    short = sp.random_array((1000, 400), density=0.01, format="csr", rng=rng)
+    b = np.sign(rng.standard_normal(1000))
+    assert kind_of(Problem(short, b, "logistic", L2(1e-4))) == "descent"
+    assert kind_of(Problem(short, b, "hinge", L2(1.0))) == "ascent"  # no slope to follow
 
 
 @pytest.mark.parametrize(
     ("method", "loss", "reg"),
-    [("ascent", "logistic", L1(0.1)), ("descent", "logistic", L2(0.1)),
+    [("ascent", "logistic", L1(0.1)), ("descent", "logistic", ElasticNet()),
      ("descent", "hinge", L1(0.1)), ("ascent", "poisson", L2(0.1))],
 )  # fmt: skip
 def test_what_they_do_not_know_is_refused_by_name(method, loss, reg):

@@ -1,10 +1,14 @@
-"""Sweeps over the columns that can move: a whole solve for l1 penalties, looks included.
+"""Sweeps over the columns that can move: a whole solve for smooth losses, looks included.
 
 A look computes margins and slopes of the loss anew, the gradient of every column that is not
-screened, a feasible dual point and with it the gap. Between looks the loss is a quadratic, exact
-for least squares and Newton's otherwise, on the columns that are not zero or pull beyond l1:
+screened, a feasible dual point and with it the gap. Between looks columns are visited that are not
+zero or pull beyond l1:
 
-    x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2),   m += W (x_j+ - x_j) a_j,   h_j = a_j'W a_j
+    x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2),   m = c phi'(u),   h_j = a_j'W a_j,  W = c phi''(u)
+
+Slopes and bends follow every move that is long enough to change them; for least squares nothing but
+m = c (u - b) has to. Where |phi'''| <= growth phi'', bends grow by e^r at most along a step that
+moves no margin by more than r / growth, and a step that is log(1 + r) / r as long never climbs.
 """
 
 from __future__ import annotations
@@ -13,8 +17,17 @@ import math
 
 import numpy as np
 
-from ...data.strides import add_line, add_weighted_line, line_dot, line_square
+from ...data.strides import (
+    add_line,
+    bend_along,
+    largest_entry,
+    line_dot,
+    line_square,
+    pull_and_bend,
+    shift_along,
+)
 from ...kernel.jit import helper, kernel
+from ...kernel.rng import index
 from .ascent import LOOKS, hopeless
 from .tuning import (
     FIRST_SWEEPS,
@@ -22,8 +35,10 @@ from .tuning import (
     LEAST_CURVATURE,
     MANY_MOVE,
     NEARLY_THERE,
+    SHORT_MOVE,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
+    UNTIL_PACE_COUNTS,
 )
 
 __all__ = ["descend"]
@@ -46,9 +61,9 @@ def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
 
 
 @helper
-def sweep(L, which, count, x, bends, l1, l2, flat, W, m):
-    """Visit some columns once; returns the largest pull that was left."""
-    largest = 0.0
+def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
+    """Visit some columns once, least squares: the largest pull and the sum of their squares."""
+    largest, squares = 0.0, 0.0
     for k in range(count):
         j = which[k]
         h = bends[j]
@@ -57,65 +72,48 @@ def sweep(L, which, count, x, bends, l1, l2, flat, W, m):
         step = x_new - x[j]
         if step != 0.0:
             x[j] = x_new
-            largest = max(largest, (h + l2) * abs(step))
-            if flat > 0.0:
-                add_line(L, j, flat * step, m)
-            else:
-                add_weighted_line(L, j, step, W, m)
-    return largest
+            pull = (h + l2) * abs(step)
+            largest = max(largest, pull)
+            squares += pull * pull
+            add_line(L, j, flat * step, m)
+    return largest, squares
 
 
 @helper
-def sweeps(L, ws, count, active, x, bends, l1, l2, flat, W, m, enough, most):
-    """Sweep over a working set, and between such sweeps over what is not zero in it.
-
-    Returns columns visited.
-    """
-    visited, size = 0.0, count
-    while visited < most:
-        whole = size == count
-        for k in range(size):
-            active[k] = ws[k] if whole else active[k]
-        largest = sweep(L, active, size, x, bends, l1, l2, flat, W, m)
-        visited += size
-        if largest <= enough:
-            if whole:
-                break
-            size = count
-        elif whole:
-            size = 0
-            for k in range(count):
-                if x[ws[k]] != 0.0:
-                    active[size] = ws[k]
-                    size += 1
-            if size == 0:
-                break
-    return visited
-
-
-@helper
-def objective(share, x, old, ws, count, u, t, b, c, loss, l1, l2):
-    """P at old + share (x - old) and the margins u + share t: the columns of ws, and all rows."""
-    rows = 0.0
-    for i in range(len(u)):
-        rows += c[i] * loss.phi(u[i] + share * t[i], b[i])
-    size, square = 0.0, 0.0
+def curved_sweep(L, which, count, x, peaks, l1, l2, growth, loss, b, c, u, m, W):
+    """The same for other losses, whose slopes and bends follow."""
+    largest, squares = 0.0, 0.0
     for k in range(count):
-        j = ws[k]
-        z = old[j] + share * (x[j] - old[j])
-        size += abs(z)
-        square += z * z
-    return rows + l1 * size + 0.5 * l2 * square
+        j = which[k]
+        g, h = pull_and_bend(L, j, m, W)
+        z = h * x[j] - g
+        step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
+        if step != 0.0:
+            pull = (h + l2) * abs(step)
+            largest = max(largest, pull)
+            squares += pull * pull
+            r = growth * peaks[j] * abs(step)
+            if r <= SHORT_MOVE:
+                shift_along(L, j, step, u, m, W)
+            else:
+                step *= math.log1p(r) / r if r < math.inf else 1.0
+                bend_along(L, j, step, u, m, W, b, c, loss, LEAST_CURVATURE)
+            x[j] += step
+    return largest, squares
 
 
 @kernel
-def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best_G, record):
+def descend(
+    L, b, c, l1, l2, loss, gamma, growth, flat, key, limits, x, u, y, G, best_y, best_G, record
+):
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
     Parameters
     ----------
     L : matrix
         Its lines are the columns of the data.
+    growth : float
+        Such that |phi'''| <= growth phi''; infinite if there is none.
     flat : float
         The weight of all rows if the loss is (u - b)^2 / 2; 0 for other losses and weights.
     limits : (tol, floor, most passes of this call, most passes in all)
@@ -133,52 +131,51 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
     tol, floor, budget, left = limits
     n, d = len(u), len(x)
     alive, ws, active = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
-    norms, bends, old = np.empty(d), np.empty(d), np.empty(d)
-    W, m, t = np.empty(n), np.empty(n), np.zeros(n)
+    norms, peaks = np.empty(d), np.empty(d)
+    W, m = np.empty(n), np.empty(n)
     count, typical = 0, 0.0
     for j in range(d):
         norms[j] = line_square(L, j, c)
+        peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
         typical += norms[j] / d
         if norms[j] > 0.0:
             alive[count] = j
             count += 1
-    passes, looks, best, primal, wanted = 1.0, 0, -math.inf, math.inf, 0
-    for j in range(d):
-        old[j] = x[j]
-        if x[j] != 0.0:
-            ws[wanted] = j
-            wanted += 1
+    passes, looks, best, latest, whole, drawn = 1.0, 0, -math.inf, False, count, 0
     per_column = 1.0 / max(count, 1)
     while looks < LOOKS:
-        share, before = 1.0, primal
-        for _ in range(30):
-            primal = objective(share, x, old, ws, wanted, u, t, b, c, loss, l1, l2)
-            if primal <= before or flat > 0.0:
-                break
-            share *= 0.5
+        for i in range(n):  # slices would take seconds to compile
+            u[i] = 0.0
+        penalty, nonzero = 0.0, 0
+        for k in range(count):
+            z = x[alive[k]]
+            if z != 0.0:
+                add_line(L, alive[k], z, u)
+                penalty += l1 * abs(z) + 0.5 * l2 * z * z
+                nonzero += 1
+        primal = penalty
         for i in range(n):
-            u[i] += share * t[i]
-            t[i] = 0.0
+            primal += c[i] * loss.phi(u[i], b[i]) if c[i] > 0.0 else 0.0
             y[i] = loss.derivative(u[i], b[i])
             m[i] = c[i] * y[i]
-        for k in range(wanted):
-            j = ws[k]
-            x[j] = old[j] + share * (x[j] - old[j]) if share < 1.0 else x[j]
+            W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
         top = 0.0
         for k in range(count):
             j = alive[k]
             G[j] = line_dot(L, j, m)
             top = max(top, abs(G[j]))
-        passes += count * per_column
+        passes += (count + nonzero) * per_column
         theta, dual = 1.0, -math.inf
-        inside = min(1.0, l1 / top) if top > 0.0 else 1.0
-        for attempt in range(2):
-            scale = inside if attempt == 0 else 1.0
-            if attempt == 0 or (l2 > 0.0 and inside < 1.0):
-                value = dual_value(scale, y, b, c, loss, G, alive, count, l1, l2)
-                if value > dual:
-                    theta, dual = scale, value
-        if dual > best:
+        inside = min(1.0, l1 / top) if l1 > 0.0 and top > 0.0 else 1.0
+        scale, more = inside, True
+        while more:  # inside, and where l2 allows it as it is; one call, as it compiles long
+            value = dual_value(scale, y, b, c, loss, G, alive, count, l1, l2)
+            if value > dual:
+                theta, dual = scale, value
+            more = l2 > 0.0 and scale < 1.0
+            scale = 1.0
+        latest = dual > best
+        if latest:
             best = dual
             for i in range(n):
                 best_y[i] = y[i]
@@ -189,10 +186,11 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 2 and hopeless(record, looks, tol * size, left):
+        patience = 2 if flat > 0.0 else UNTIL_PACE_COUNTS
+        if looks > patience and hopeless(record, looks, tol * size, left):
             break
-        if looks == 2 and l2 < SMALL_SHARE * typical and crowded(x, n):
-            break
+        if looks == 2 and l1 > 0.0 and l2 < SMALL_SHARE * typical and nonzero > MANY_MOVE * n:
+            break  # so many columns move that sweeps will be slow
         # columns that are zero at the optimum, by the gap of this very y
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
         kept, wanted = 0, 0
@@ -205,34 +203,46 @@ def descend(L, b, c, l1, l2, loss, gamma, flat, limits, x, u, y, G, best_y, best
                     ws[wanted] = j
                     wanted += 1
         count = kept
-        for i in range(n):
-            W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
-        for k in range(wanted):
-            j = ws[k]
-            bends[j] = norms[j] if flat > 0.0 else line_square(L, j, W)
-            old[j] = x[j]
-        enough = l1 * max(GOOD * gap, NEARLY_THERE * tol * size) / size
-        most = (FIRST_SWEEPS if looks == 1 else SWEEPS_A_LOOK) * wanted
+        # Pulls that are small beside the gap are no reason to go on: it grows with l1 by the
+        # largest of them, and with l2 by their squares.
+        slack = max(GOOD * gap, NEARLY_THERE * tol * size)
+        enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
+        most = (FIRST_SWEEPS if looks == 1 or flat == 0.0 else SWEEPS_A_LOOK) * wanted
         most = min(most, (budget - passes) / per_column)
-        passes += per_column * sweeps(
-            L, ws, wanted, active, x, bends, l1, l2, flat, W, m, enough, most
-        )
-        for k in range(wanted):
-            j = ws[k]
-            if x[j] != old[j]:
-                add_line(L, j, x[j] - old[j], t)
-        passes += 2.0 * wanted * per_column
-    for i in range(n):
-        m[i] = c[i] * best_y[i]
-    for j in range(d):  # the screened ones, too: a bound for all of the problem
-        best_G[j] = line_dot(L, j, m)
-    return looks, passes + 1.0
-
-
-@helper
-def crowded(x, n):
-    """Whether so many columns move that sweeps will be slow."""
-    moving = 0
-    for j in range(len(x)):
-        moving += 1 if x[j] != 0.0 else 0
-    return moving > MANY_MOVE * n
+        visited, settled, among = 0.0, False, wanted
+        while visited < most and not settled:
+            everything = among == wanted
+            for k in range(among):
+                active[k] = ws[k] if everything else active[k]
+            for k in range(among - 1, 0, -1):  # in a fixed order long columns can take ten times
+                other = index(key, drawn + k, k + 1)
+                active[k], active[other] = active[other], active[k]
+            drawn += among
+            if flat > 0.0:
+                largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+            else:
+                largest, squares = curved_sweep(
+                    L, active, among, x, peaks, l1, l2, growth, loss, b, c, u, m, W
+                )
+            visited += among
+            if largest <= enough or squares <= enough_squares:
+                settled = everything
+                among = wanted
+            elif everything:  # between whole sweeps, over what is not zero
+                among = 0
+                for k in range(wanted):
+                    if x[ws[k]] != 0.0:
+                        active[among] = ws[k]
+                        among += 1
+                settled = among == 0
+        passes += per_column * visited
+    if latest and count == whole:
+        for j in range(d):
+            best_G[j] = G[j]
+    else:  # the screened ones, too: a bound for all of the problem
+        for i in range(n):
+            m[i] = c[i] * best_y[i]
+        for j in range(d):
+            best_G[j] = line_dot(L, j, m)
+        passes += 1.0
+    return looks, passes

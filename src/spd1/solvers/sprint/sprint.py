@@ -15,7 +15,7 @@ from ...losses import Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ...result import Progress
 from ..newton.tuning import FEW_ROWS, WIDE
-from ..tuning import SQUARE, VERY_TALL
+from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .ascent import LOOKS
 from .tuning import (
     CHEAP_DENSE,
@@ -26,6 +26,7 @@ from .tuning import (
     EASY_TALL,
     EASY_VERY_TALL,
     ENTRIES_A_CALL,
+    FEW_A_ROW,
     FEW_ENTRIES,
     FEWEST_PASSES,
     MANY_DIGITS,
@@ -68,7 +69,7 @@ class Sprint(NamedTuple):
 
 
 def kind_of(problem: Problem, tol: float = 1e-3) -> str:
-    """Which kernel takes the problem: "ascent" for l2 > 0, "descent" for l1; "" if none does.
+    """Which kernel takes the problem: "ascent" or "descent"; "" if none does.
 
     Examples
     --------
@@ -87,11 +88,19 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
+    if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
+        return "descent"
     if not AscentWorker.objection(p) and rows_are_easy(p):
         return "ascent" if small or p.grid.row_major else ""
-    if DescentWorker.objection(p) or gram_is_cheap(p):
+    if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
         return ""
     return "descent" if small or not p.grid.row_major else ""
+
+
+def short_rows(problem: Problem) -> bool:
+    """Whether tall data has so few entries a row that columns hardly feel each other."""
+    p = problem
+    return p.n > SQUARE * p.d and p.d > FEW_LINES and p.stored <= FEW_A_ROW * p.n
 
 
 def gram_is_cheap(problem: Problem) -> bool:

@@ -6,6 +6,8 @@ SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 NEARLY_THERE = 0.5  # the same, of tol
+SHORT_MOVE = 0.03  # growth times a margin's move up to which slopes follow the bends they had
+UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
 MANY_MOVE = (
     0.5  # columns that move after the first sweeps, over rows, beyond which others do better
@@ -18,7 +20,7 @@ MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
     40.0,
 )  # passes, then others: smooth, hinges
-MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 30.0  # the same: columns overlap more on tall data
+MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
 MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps in their span
 MUCH_DATA = 50_000  # entries, beyond which tall least squares are left to Gram matrices
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
@@ -33,6 +35,9 @@ EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
 EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the alternative
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's
+FEW_A_ROW = (
+    10  # entries of a row, on average, up to which columns of tall data hardly feel each other
+)
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB

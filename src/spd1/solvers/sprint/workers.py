@@ -27,6 +27,8 @@ from .tuning import (
 
 __all__ = ["AscentWorker", "DescentWorker"]
 
+ORDER = np.uint64(1)  # the stream of draws that orders the columns of a sweep
+
 
 class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
@@ -113,8 +115,8 @@ class DescentWorker:
     def objection(problem: Problem) -> str:
         """What the kernel can't do, or ""."""
         p = problem
-        if not free_and_alike(p) or not p.reg.l1 > 0.0:
-            return "the same l1 > 0 for every feature, and no bounds"
+        if not free_and_alike(p) or not (p.reg.l1 > 0.0 or p.mu > p.most_faint_l2):
+            return "the same l1 > 0 or l2 > 0 for every feature, and no bounds"
         return "" if p.gamma > 0.0 else "a smooth loss"
 
     def __init__(self, problem: Problem) -> None:
@@ -130,7 +132,8 @@ class DescentWorker:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
         looks, passes = descend(
-            self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma, self.flat, limits,
+            self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma,
+            p.loss.growth, self.flat, ORDER, limits,
             self.x, self.u, self.y, self.G, self.best_y, self.best_G, record,
         )  # fmt: skip
         return looks, passes
