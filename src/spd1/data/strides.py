@@ -210,7 +210,7 @@ def sparse_pull_and_bend(A, i, slopes, bends):
 
 
 def dense_shift(A, i, step, u, slopes, bends):
-    """u += step a_i, and slopes with it as far as bends tell."""
+    """U += step a_i, and slopes with it as far as bends tell."""
     for k in range(A.line_length(i)):
         change = step * A.at(i, k)[1]
         u[k] += change
@@ -226,7 +226,7 @@ def sparse_shift(A, i, step, u, slopes, bends):
 
 
 def dense_bend(A, i, step, u, slopes, bends, b, c, loss, least):
-    """u += step a_i, and slopes c phi'(u) and bends c phi''(u) anew; the latter at least so."""
+    """U += step a_i, and slopes c phi'(u) and bends c phi''(u) anew; the latter at least so."""
     for k in range(A.line_length(i)):
         now = u[k] + step * A.at(i, k)[1]
         u[k] = now

@@ -187,9 +187,10 @@ def _install_overloads() -> None:
 
     while _jitable:
         extending.register_jitable(**NO_WRAPPER)(_jitable.pop())
+    options: Any
     while _chosen:
         choose, *bodies = _chosen.pop()
-        options: dict[str, Any] = {**OPTIONS, "forceinline": True}
+        options = {**OPTIONS, "forceinline": True}
         extending.overload(choose, jit_options=options)(_choice(*bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:

@@ -35,11 +35,13 @@ class Logistic(NamedTuple):
     def derivative(self, u, b):
         m = b * u
         e = exp(-abs(m))
-        return -b * (e if m > 0.0 else 1.0) / (1.0 + e)
+        p = 1.0 / (1.0 + e)
+        return -b * ((e if m > 0.0 else 1.0) * p)
 
     def curvature(self, u, b):
-        e = exp(-abs(u))
-        return e / ((1.0 + e) * (1.0 + e))
+        e = exp(-abs(b * u))  # as above: kernels that ask for both compute it once
+        p = 1.0 / (1.0 + e)
+        return (e * p) * p
 
     def conjugate(self, y, b):
         s = -b * y

@@ -4,7 +4,8 @@ A look computes margins and slopes of the loss anew, the gradient of every colum
 screened, a feasible dual point and with it the gap. Between looks columns are visited that are not
 zero or pull beyond l1:
 
-    x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2),   m = c phi'(u),   h_j = a_j'W a_j,  W = c phi''(u)
+    x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2)
+    m = c phi'(u),  W = c phi''(u),  h_j = a_j'W a_j
 
 Slopes and bends follow every move that is long enough to change them; for least squares nothing but
 m = c (u - b) has to. Where |phi'''| <= growth phi'', bends grow by e^r at most along a step that
