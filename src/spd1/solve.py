@@ -149,6 +149,7 @@ def _solve(
     from .control.steps import make_rule
     from .engines.blas import one_thread
     from .engines.ledger import Ledger
+    from .engines.serial import Serial
     from .kernel.announce import watching
     from .loop.progress import ProgressLine
     from .loop.run import Run
@@ -165,7 +166,7 @@ def _solve(
     if grid is not None:
         problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
     ledger = Ledger(problem.stored, max_passes, max_seconds)
-    problem = problem.watched(ledger)
+    problem = problem.watched(ledger, None if isinstance(workers, Serial) else workers)
     chosen_here, found = method == "auto", None
     keep_pages()
     if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
