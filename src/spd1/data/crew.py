@@ -24,9 +24,11 @@ __all__ = [
     "Cut",
     "Whole",
     "block_of",
+    "each",
     "line_ends",
     "multiplied",
     "slices",
+    "summed",
     "symmetric",
     "total",
     "work_on",
@@ -34,10 +36,10 @@ __all__ = [
 
 ALONE = 100_000  # entries, up to which one thread does it all: 30 to 100 us
 BLOCKS = 16  # of lines, at most: enough for eight threads that are not equally fast
-SUMS = 8  # private sums, at most: each is as long as a line
+PRIVATE_SUMS = 8  # private sums, at most: each is as long as a line
 ENTRIES_A_SUM = 4  # entries of a block for each number of its private sum, at least
 FOURS = 4  # kernels take dense lines four at a time
-LONG = 100_000  # numbers of a vector, beyond which sums of vectors are worth a second thread
+LONG_SUM = 100_000  # numbers of a vector, beyond which sums of vectors are worth a second thread
 ALONE_PRODUCT = 2e7  # multiplications of a product of matrices, up to which one thread does it
 SIDES = 4  # blocks of rows, and of columns, that the result of a larger one is cut into
 
@@ -81,8 +83,31 @@ def total(crew: Crew, parts: list[np.ndarray]) -> np.ndarray:
             out[piece] += part[piece]
 
     if others:
-        crew.map(add, slices(len(out), min(BLOCKS, 1 + len(parts) * out.size // LONG)))
+        crew.map(add, slices(len(out), min(BLOCKS, 1 + len(parts) * out.size // LONG_SUM)))
     return out
+
+
+def each(crew: Crew | None, count: int, entries: float, work: Callable[[slice], Any]) -> None:
+    """Do so many things, which read so many entries in all, by slices: nothing to add up."""
+    if crew is None or entries <= ALONE:
+        work(slice(0, count))
+    else:
+        crew.map(work, slices(count, int(min(BLOCKS, 1 + entries // ALONE)), FOURS))
+
+
+def summed(
+    crew: Crew | None,
+    count: int,
+    entries: float,
+    size: int,
+    work: Callable[[slice], np.ndarray],
+    step: int = FOURS,
+) -> np.ndarray:
+    """The same where every slice has a private sum of so many numbers."""
+    pieces = int(min(PRIVATE_SUMS, entries // ALONE, entries // (ENTRIES_A_SUM * max(size, 1))))
+    if crew is None or pieces <= 1:
+        return work(slice(0, count))
+    return total(crew, crew.map(work, slices(count, pieces, step)))
 
 
 def symmetric(crew: Crew | None, S: np.ndarray) -> np.ndarray:
@@ -105,12 +130,9 @@ def symmetric(crew: Crew | None, S: np.ndarray) -> np.ndarray:
 
 
 def multiplied(crew: Crew | None, rows: np.ndarray, by: np.ndarray, out: np.ndarray) -> None:
-    """Fill ``out`` with ``rows`` times ``by``, which is broadcast: a row each, or a number each."""
-    if crew is None or out.size <= ALONE:
-        np.multiply(rows, by, out=out)
-        return
+    """Fill ``out`` with ``rows`` times ``by``, which is broadcast."""
     by = np.broadcast_to(by, out.shape)
-    crew.map(lambda part: np.multiply(rows[part], by[part], out=out[part]), slices(len(out), SUMS))
+    each(crew, len(out), out.size, lambda part: np.multiply(rows[part], by[part], out=out[part]))
 
 
 def work_on(A: Any, crew: Crew | None) -> Any:
@@ -167,7 +189,7 @@ class Cut:
         self.B = B = A if A.row_major else A.transposed()
         self.width = B.columns()
         count = min(BLOCKS, max(1, A.stored // ALONE))
-        few = min(SUMS, count, max(1, A.stored // (ENTRIES_A_SUM * max(self.width, 1))))
+        few = min(PRIVATE_SUMS, count, max(1, A.stored // (ENTRIES_A_SUM * max(self.width, 1))))
         self.blocks = [(block_of(B, lines), lines) for lines in line_ends(B, count)]
         self.coarse = [(block_of(B, lines), lines) for lines in line_ends(B, few)]
 
@@ -219,7 +241,7 @@ class Cut:
         """Add A' diag(weights) A to the lower triangle of ``out``, for rows at hand."""
         size = self.width * self.width
         pairs = self.A.stored * (self.A.stored / max(self.B.line_count(), 1))
-        pieces = int(min(SUMS, len(self.blocks), max(1.0, pairs / (ENTRIES_A_SUM * size))))
+        pieces = int(min(PRIVATE_SUMS, len(self.blocks), max(1.0, pairs / (ENTRIES_A_SUM * size))))
         blocks = [(block_of(self.B, lines), lines) for lines in line_ends(self.B, pieces)]
 
         def work(block: tuple[Any, slice]) -> np.ndarray:
