@@ -295,6 +295,7 @@ def test_a_search_by_threads_shares_the_cores_out():
     assert search.best_score_ == -1
 
 
+@pytest.mark.slow
 def test_a_search_by_processes_shares_the_cores_out():
     """joblib tells each of its processes how many threads it has."""
     with parallel_config("loky", n_jobs=2, inner_max_num_threads=3):
