@@ -4,7 +4,7 @@
     python benchmarks/threads.py --gigabytes 2 --data folder
     python benchmarks/threads.py --only gisette --losses lasso-0.1 --peers
 
-Runs take turns in one process, and the fastest of each counts. Problems that take less than 50 ms on
+Runs take turns in one process; the fastest of each counts. Problems that take less than 50 ms on
 one thread are left out of the means. The share that stays serial is what is left of one thread's
 processor time after all work that is cut into pieces.
 """
