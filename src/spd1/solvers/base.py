@@ -73,6 +73,7 @@ class Method(ABC):
     passes_ahead: int = 1  # before the next look at the certificate
     tied: bool = False  # whether the second variable follows the first
     state: Any = None
+    engine: Engine = Serial()  # who runs its tasks
 
     def __init__(
         self, problem: Problem, sampling: str, key: np.uint64, ledger: Ledger | None = None
@@ -202,8 +203,6 @@ class Method(ABC):
 class TileMethod(Method):
     """A method whose work is tasks on tiles: an engine runs them, round by round."""
 
-    engine: Engine = Serial()
-
     @property
     @abstractmethod
     def grid(self) -> Grid:
@@ -288,7 +287,7 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
 def spectral_norm(problem: Problem) -> float:
     """Estimate |A| by power iteration: a few passes, once a problem; a few per cent too small."""
     find = partial(power_iteration, problem, problem.column_norms_squared)
-    return float(problem.facts.get("norm", problem.grid.ledger, find))
+    return float(problem.facts.get(problem.grid.fact("norm"), problem.grid.ledger, find))
 
 
 def power_iteration(problem: Problem, squares: np.ndarray, rounds: int = 6) -> float:
