@@ -57,7 +57,7 @@ def builder(name: str, problem: Any, tile: Any) -> Callable[..., Method]:
     kind = method_class(name)
     kind.refuse(problem)
     if tile is None:
-        return kind
+        return kind.on(problem.grid)
     if name not in TILED:
         raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
     from .entries.tile_shapes import on_tiles

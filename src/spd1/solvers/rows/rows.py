@@ -30,7 +30,7 @@ from ...engines.serial import Task
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
-from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
+from ..base import Method, Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
 from .kernels import (
@@ -70,6 +70,13 @@ class RowTiles(TileMethod):
     fallback = Newton
     reads_norms = True
     maintains = "gradient"
+    takes_cuts = True
+
+    @classmethod
+    def on(cls, grid: Grid) -> type[Method]:
+        from .cut import CutRows  # it is a form of this class
+
+        return cls if grid.shape == (1, 1) else CutRows
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -112,16 +119,28 @@ class RowTiles(TileMethod):
 
     def loosen(self) -> None:
         """Put x and G side by side: x goes its own way from here."""
-        table = np.empty((self.problem.d, 4), order="F" if self.dense else "C")
-        table[:, X], table[:, GRADIENT] = self.point()
-        self.state = self.state._replace(table=table, form=LOOSE)
+        x, G = self.point()
+        self.state = self.state._replace(table=self.new_table(), form=LOOSE)
+        for columns, table in self.tables():
+            table[:, X], table[:, GRADIENT] = x[columns], G[columns]
+
+    def new_table(self) -> np.ndarray:
+        """Room for four numbers per feature: dense rows read them apart, see ``RowTileState``."""
+        return np.empty((self.problem.d, 4), order="F" if self.dense else "C")
+
+    def tables(self) -> list[tuple[slice, np.ndarray]]:
+        """Columns, and the table of these; one a column of tiles."""
+        return [(slice(0, self.problem.d), self.state.table)]
 
     def set_steps(self) -> None:
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
-        p, table = self.problem, self.state.table
-        eta = self.steps["eta"]
-        table[:, STEP] = eta if self.dense else eta * p.n / np.maximum(p.grid.column_counts, 1)
-        table[:, SHRINK] = 1.0 / (1.0 + table[:, STEP] * p.reg.l2)
+        p, eta = self.problem, self.steps["eta"]
+        l2 = p.reg.l2
+        for columns, table in self.tables():
+            table[:, STEP] = eta
+            if not self.dense:
+                table[:, STEP] = eta * p.n / np.maximum(p.grid.column_counts[columns], 1)
+            table[:, SHRINK] = 1.0 / (1.0 + table[:, STEP] * (l2[columns] if np.ndim(l2) else l2))
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         p = self.problem
@@ -163,7 +182,10 @@ class RowTiles(TileMethod):
         """X and G as they are now."""
         state = self.state
         if state.form == LOOSE:
-            return state.table[:, X].copy(), state.table[:, GRADIENT].copy()
+            x, G = np.empty(self.problem.d), np.empty(self.problem.d)
+            for columns, table in self.tables():
+                x[columns], G[columns] = table[:, X], table[:, GRADIENT]
+            return x, G
         if state.form == GIVEN:
             return state.x, state.G
         if self.scale != 0.0:
