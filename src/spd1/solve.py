@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from functools import cache
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .result import Result, Trace
 
 if TYPE_CHECKING:
     from .engines.ledger import Ledger
+    from .engines.serial import Engine
     from .loop.run import Callback
     from .solvers.base import Method
     from .solvers.sprint.sprint import Sprint
@@ -53,6 +55,9 @@ def solve(
     random_state: Any = 0,
     x0: Any = None,
     y0: Any = None,
+    engine: str = "serial",
+    n_threads: int | None = None,
+    grid: tuple[int, int] | None = None,
     callback: Callback | None = None,
     verbose: bool = False,
 ) -> Result:
@@ -93,6 +98,13 @@ def solve(
         Same seed, same bits.
     x0, y0 : arrays, optional
         Starting points; default argmin g and argmin phi*.
+    engine : {"serial", "threads"}
+        Who does the work. "threads" has products with the data, Gram matrices and tasks done by
+        several threads; the answer has the same bits for any number of them.
+    n_threads : int, optional
+        Threads of the engine. Default: the cores that this process may use.
+    grid : (rows, columns), optional
+        Into how many tiles the data is cut, for methods that take tiles.
     callback : callable, optional
         Called with a ``Progress`` row after each evaluation; a true return value stops the run.
     verbose : bool
@@ -118,6 +130,21 @@ def solve(
     >>> result.status, result.rel_gap <= 1e-6
     ('converged', True)
     """
+    from .engines.choose import make_engine
+
+    with make_engine(engine, n_threads) as workers:
+        return _solve(
+            problem, method, tol, max_passes, max_seconds, steps, sampling, tile, random_state,
+            x0, y0, workers, grid, callback, verbose,
+        )  # fmt: skip
+
+
+def _solve(
+    problem: Problem, method: str, tol: float, max_passes: float | None, max_seconds: float | None,
+    steps: str | dict[str, float], sampling: str, tile: Any, random_state: Any, x0: Any, y0: Any,
+    workers: Engine, grid: Any, callback: Callback | None, verbose: bool,
+) -> Result:  # fmt: skip
+    """The same with an engine at hand."""
     # Not above: these bring the loop, all methods and SciPy's linear algebra.
     from .control.steps import make_rule
     from .engines.blas import one_thread
@@ -135,6 +162,8 @@ def solve(
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if limit is not None:
             _positive(limit, name)
+    if grid is not None:
+        problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
     ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger)
     chosen_here, found = method == "auto", None
@@ -158,7 +187,7 @@ def solve(
         make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
-        worker.tol = tol
+        worker.tol, worker.engine = tol, workers
         run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
         if found is not None:  # what it has proven stands, and so do its looks
             run.trace.rows.extend(found.rows)
@@ -190,6 +219,17 @@ def result_of(found: Sprint, ledger: Ledger) -> Result:
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
+
+
+def check_grid(grid: Any) -> tuple[int, int]:
+    """Rows and columns of a grid, or a refusal."""
+    try:
+        rows, columns = (index(size) for size in grid)
+    except (TypeError, ValueError):
+        rows, columns = 0, 0
+    if rows < 1 or columns < 1:
+        raise ParameterError(f"grid must be a pair of whole numbers from 1 on, got {grid!r}")
+    return rows, columns
 
 
 def starting_point(

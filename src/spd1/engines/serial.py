@@ -23,10 +23,24 @@ class Task(NamedTuple):
 
 
 class Engine(Protocol):
-    """Who runs the tasks of a round. They share neither rows nor columns: any order will do."""
+    """Who runs the tasks of a round. They share neither rows nor columns: any order will do.
+
+    ``with engine:`` lets go of what it holds, such as threads, at the end.
+    """
+
+    n_threads: int
 
     def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
         """Run a round; returns the entries read."""
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """The function of every item, in the order of the items."""
+
+    def __enter__(self) -> Engine:
+        """Begin."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of what it holds."""
 
 
 class Serial:
@@ -40,6 +54,18 @@ class Serial:
     >>> Serial().run(grid, [Task(0, 0, lambda tile: float(tile.stored))])
     9.0
     """
+
+    n_threads = 1
+
+    def __enter__(self) -> Serial:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """The function of every item, in the order of the items."""
+        return [function(item) for item in items]
 
     def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
         """Run a round; returns the entries read."""

@@ -12,6 +12,7 @@ lets every module import the kernels it needs where imports belong, at its top.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
@@ -34,18 +35,20 @@ __all__ = [
 ]
 
 _numba_ready = False
+_teaching = threading.RLock()
 
 
 def _load_numba() -> Any:
     """Import Numba and teach it what was noted so far."""
     global _numba_ready
     if not _numba_ready:
-        with uninterrupted():  # half taught, it could not be taught again
-            _install_kernels()
-            teach_numba()
-            time_compilation()
-            put_interrupts_off()
-            _numba_ready = True
+        with uninterrupted(), _teaching:  # half taught, it could not be taught again
+            if not _numba_ready:
+                _install_kernels()
+                teach_numba()
+                time_compilation()
+                put_interrupts_off()
+                _numba_ready = True
     import numba
 
     return numba
@@ -75,16 +78,21 @@ class Kernel:
         """What Numba makes of the function; under NUMBA_DISABLE_JIT=1 the function itself."""
         if self.made is None:
             numba = _load_numba()
-            options: dict[str, Any] = {"nogil": True, **OPTIONS}
-            if not self.on_disk:
-                options["forceinline"] = True  # see helper
-            made = numba.njit(**options)(self.function)
-            if self.on_disk and hasattr(made, "_cache"):
-                from .cache import PackageCache
-
-                made._cache = PackageCache(self.function)
-            self.made = made
+            with numba.core.compiler_lock.global_compiler_lock:  # threads share one
+                if self.made is None:
+                    self.made = self._make(numba)
         return self.made
+
+    def _make(self, numba: Any) -> Any:
+        options: dict[str, Any] = {"nogil": True, **OPTIONS}
+        if not self.on_disk:
+            options["forceinline"] = True  # see helper
+        made = numba.njit(**options)(self.function)
+        if self.on_disk and hasattr(made, "_cache"):
+            from .cache import PackageCache
+
+            made._cache = PackageCache(self.function)
+        return made
 
     def __call__(self, *arguments: Any) -> Any:
         if not self.aside:

@@ -252,7 +252,9 @@ class Run:
             self.retired = before
         self.may_switch = kind.fallback is not None
         self.price = self.price_of_next(kind)
-        self.hand_over(kind(self.problem, "auto", before.key, self.ledger))
+        after = kind(self.problem, "auto", before.key, self.ledger)
+        after.engine = before.engine
+        self.hand_over(after)
         self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
 
     def hand_over(self, method: Method) -> None:

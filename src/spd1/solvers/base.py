@@ -73,6 +73,7 @@ class Method(ABC):
     passes_ahead: int = 1  # before the next look at the certificate
     tied: bool = False  # whether the second variable follows the first
     state: Any = None
+    engine: Engine = Serial()  # who runs its tasks
 
     def __init__(
         self, problem: Problem, sampling: str, key: np.uint64, ledger: Ledger | None = None
@@ -207,8 +208,6 @@ class Method(ABC):
 
 class TileMethod(Method):
     """A method whose work is tasks on tiles: an engine runs them, round by round."""
-
-    engine: Engine = Serial()
 
     @property
     @abstractmethod

@@ -1,0 +1,50 @@
+"""Engines by name, and how many threads there are to be had."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..errors import ParameterError
+from .serial import Engine, Serial
+from .threads import Threads
+
+__all__ = ["ENGINES", "available_cores", "make_engine"]
+
+ENGINES = ("serial", "threads")
+
+
+def available_cores() -> int:
+    """Cores that this process may use: not all that the machine has."""
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def make_engine(name: str, n_threads: Any = None) -> Engine:
+    """The engine of a name, or a refusal.
+
+    Parameters
+    ----------
+    name : {"serial", "threads"}
+    n_threads : int, optional
+        For engines that have several threads. Default: as many as the process has cores.
+
+    Examples
+    --------
+    >>> make_engine("threads", 2).n_threads
+    2
+    """
+    if name not in ENGINES:
+        raise ParameterError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}")
+    if n_threads is not None:
+        whole = hasattr(n_threads, "__index__") and not isinstance(n_threads, bool)
+        if not whole or n_threads < 1:
+            raise ParameterError(f"n_threads must be a whole number from 1 on, got {n_threads!r}")
+        if name == "serial":
+            raise ParameterError("engine 'serial' has one thread: use engine 'threads'")
+    if name == "serial":
+        return Serial()
+    return Threads(available_cores() if n_threads is None else int(n_threads))

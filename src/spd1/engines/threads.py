@@ -1,0 +1,151 @@
+"""The engine of several threads: the tasks of a round at the same time.
+
+Kernels run without the GIL, and so does BLAS: Python threads that call them run side by side. The
+caller is one of them. Results come back in the order of the items, whoever computed them: what is
+made of them has the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
+from itertools import count
+from typing import Any
+
+from ..data.grid import Grid
+from ..kernel.patience import uninterrupted
+from .serial import Task
+
+__all__ = ["Threads"]
+
+
+class Round:
+    """Items that are still to be done, and what came of those that are."""
+
+    def __init__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        self.function, self.items = function, items
+        self.results: list[Any] = [None] * len(items)
+        self.numbers = count()  # the next item: taken by one thread alone
+        self.errors: dict[int, BaseException] = {}
+
+    def take_part(self) -> None:
+        """Do items until none is left, or one has failed."""
+        for number in self.numbers:
+            if number >= len(self.items) or self.errors:
+                return
+            try:
+                self.results[number] = self.function(self.items[number])
+            except BaseException as error:  # the caller raises it
+                self.errors[number] = error
+
+    def outcome(self) -> list[Any]:
+        """The results, or the error of the first item that failed.
+
+        Items are taken in order: all before one that failed have run, whoever ran them.
+        """
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        return self.results
+
+
+class Helper:
+    """A thread that waits for rounds to take part in."""
+
+    def __init__(self, number: int) -> None:
+        self.called, self.done = threading.Lock(), threading.Lock()
+        self.called.acquire()
+        self.done.acquire()
+        self.round: Round | None = None
+        self.context: Context = copy_context()
+        name = f"spd1-{number}"
+        self.thread = threading.Thread(target=self.work, name=name, daemon=True)
+        self.thread.start()
+
+    def work(self) -> None:
+        while True:
+            self.called.acquire()
+            if self.round is None:
+                return
+            self.context.run(self.round.take_part)
+            self.done.release()
+
+    def call(self, round_: Round | None) -> None:
+        """Let it take part; None sends it home."""
+        self.round = round_
+        self.context = copy_context()  # NumPy's error state is the caller's
+        self.called.release()
+
+
+class Threads:
+    """Tasks of a round at the same time, on threads that end with the ``with`` block.
+
+    They start when there is first something for them to do.
+
+    Parameters
+    ----------
+    n_threads : int
+        How many threads work, the caller's included.
+
+    Examples
+    --------
+    >>> with Threads(2) as engine:
+    ...     engine.map(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self.helpers: list[Helper] = []
+        self.busy = False
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
+        """Run a round; returns the entries read."""
+
+        def work(task: Task) -> float:
+            return task.work(grid.tiles[task.row][task.column])
+
+        read = 0.0
+        for entries in self.map(work, tasks):
+            read += entries
+        return read
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """The function of every item, in the order of the items.
+
+        All have come to their end when it returns, or raises what the first that failed did.
+        Ctrl-C waits for them. A task that asks for threads itself gets none.
+        """
+        wanted = min(self.n_threads, len(items)) - 1
+        if wanted < 1 or self.busy:
+            return [function(item) for item in items]
+        round_ = Round(function, items)
+        with uninterrupted():
+            self.busy = True
+            try:
+                while len(self.helpers) < wanted:
+                    self.helpers.append(Helper(len(self.helpers) + 1))
+                called = self.helpers[:wanted]
+                for helper in called:
+                    helper.call(round_)
+                round_.take_part()
+                for helper in called:
+                    helper.done.acquire()
+            finally:
+                self.busy = False
+        return round_.outcome()
+
+    def close(self) -> None:
+        """Send the threads home, and wait until they are gone."""
+        with uninterrupted():
+            helpers, self.helpers = self.helpers, []
+            for helper in helpers:
+                helper.call(None)
+            for helper in helpers:
+                helper.thread.join()
