@@ -71,6 +71,7 @@ class Method(ABC):
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate
+    stale: bool = False  # whether steps use sums that other tiles left behind
     tied: bool = False  # whether the second variable follows the first
     state: Any = None
     engine: Engine = Serial()  # who runs its tasks

@@ -55,7 +55,15 @@ class CutRows(RowTiles):
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
         self.whole_rows = self.problem.grid.shape[1] == 1
-        if not self.whole_rows:
+        if self.whole_rows:
+            return
+        columns = self.problem.grid.shape[1]
+        if self.tied:
+            damped = max(1.0, columns**2 / 8)
+            known = self.tied_geometry
+            self.tied_geometry = Geometry(known.row_norms_squared * damped, known.weights)
+        if True:
+            self.stale = True
             self.maintains = ""  # a look computes what it needs: sums of tiles are out of date
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
