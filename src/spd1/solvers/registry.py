@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import IncompatibleError, ParameterError
 
 if TYPE_CHECKING:
     from .base import Method
@@ -60,6 +60,11 @@ def builder(name: str, problem: Any, tile: Any) -> Callable[..., Method]:
         return kind.on(problem.grid)
     if name not in TILED:
         raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
+    if problem.grid.shape != (1, 1):
+        raise IncompatibleError(
+            f"tile= of {name} takes data in one piece, and this is cut into "
+            f"{problem.grid.shape[0]} x {problem.grid.shape[1]} tiles: leave tile= or grid= out"
+        )
     from .entries.tile_shapes import on_tiles
 
     return on_tiles(name, problem, tile)

@@ -13,7 +13,7 @@ from ...control.steps import FadingSteps, Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...kernel.jit import helper, kernel
-from ..base import typical_sizes
+from ..base import Method, typical_sizes
 from .base import EntryMethod
 from .tuning import AHEAD, CAUTION
 
@@ -90,6 +90,13 @@ class SPD1(EntryMethod):
     kind = CONSTANT
     delays = (4.0, 4.0)  # of eta and tau, where they fade as 1 / (t + delay)
     head_start = 0  # automatic steps start as if a pass had been made: less wild
+    takes_cuts = True
+
+    @classmethod
+    def on(cls, grid: Grid) -> type[Method]:
+        from .cut import CutSPD1  # it is a form of this class
+
+        return cls if grid.shape == (1, 1) else CutSPD1
 
     def adopt(self, proposal: Proposal) -> None:
         """Automatic steps fade as Theorem 1 says, those of a theorem as it says; others stay."""
@@ -124,13 +131,16 @@ class SPD1(EntryMethod):
         """Steps first .. first + count - 1 on a tile; returns the entries read."""
         del tile  # the sampler knows it
         p = self.problem
-        s = self.steps
-        steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window, *self.delays)
         spd1_steps(
-            self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
-            self.key,
+            self.sampler, p.b, self.weights, self.state, p.loss, p.net, self.schedule(), first,
+            count, self.key,
         )  # fmt: skip
         return count * p.stored / self.a_pass
+
+    def schedule(self) -> Schedule:
+        """The steps in force, as kernels take them."""
+        eta, tau = self.steps["eta"], self.steps["tau"]
+        return Schedule(eta, tau, self.kind, self.origin, self.window, *self.delays)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         s, T = self.state, self.t - self.window

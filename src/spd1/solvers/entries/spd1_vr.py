@@ -13,7 +13,7 @@ from ...control.steps import Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...kernel.jit import kernel
-from ..base import saddle_steps
+from ..base import Method, saddle_steps
 from .base import EntryMethod
 from .tuning import AHEAD
 
@@ -64,6 +64,13 @@ class SPD1VR(EntryMethod):
 
     name = "spd1-vr"
     remembers = (*EntryMethod.remembers, "inner_steps")
+    takes_cuts = True
+
+    @classmethod
+    def on(cls, grid: Grid) -> type[Method]:
+        from .cut import CutSPD1VR  # it is a form of this class
+
+        return cls if grid.shape == (1, 1) else CutSPD1VR
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
@@ -78,12 +85,16 @@ class SPD1VR(EntryMethod):
         super().adopt(proposal)
         self.inner_steps = self.theory_inner_steps() if proposal.source == "theory" else self.a_pass
 
-    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+    def take_snapshot(self, grid: Grid) -> None:
+        """The full gradients, at the point where an epoch begins."""
         p, s = self.problem, self.state
         s.x_snap[:], s.y_snap[:] = s.x, s.y
         s.gradient[:] = grid.adjoint(p.c * s.y)
         s.margins[:] = grid.margins(s.x)
         self.ledger.paper_passes += 1
+
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+        self.take_snapshot(grid)
         for first, count in self.chunks(self.inner_steps):
             self.t = first + count
             self.ledger.paper_passes += count / self.a_pass
