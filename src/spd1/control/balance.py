@@ -67,24 +67,42 @@ class BalancedSteps(Anchored):
         self.last = seen.gap
         self.looks += 1
         self.slow = self.slow + 1 if pace > CRAWL else max(self.slow - 1, 0)
+        alone = self.method.side_by_side and self._fails_together(seen.gap, pace)
+        if alone:  # judge it by what it does on its own, from where it was best
+            self.sluggish, self.slow, self.vain, self.last = 0, 0, 0, self.best
+            return Proposal(self.steps, back_to=anchor, passes_ahead=1, alone=True)
         if tied:
-            fast, stuck = (STUCK, 1.0) if self.method.stale else (FAST, STUCK)
-            self.sluggish = self.sluggish + 1 if pace > fast else 0
-            tied = self.sluggish < TWICE and pace < stuck
+            tied = self._stays_tied(pace)
             if not tied:
                 self.eta = self.method.loose_eta()
                 self.steps = {"eta": self.eta}
                 back_to = anchor if self.method.stale and self.vain else None
         else:
-            exploded = grew or not seen.gap <= FAR_WORSE**3 * self.best
-            if self.method.stale:
-                exploded = not seen.gap <= FAR_WORSE * self.best or self.vain >= VAIN_LOOKS
-                self.vain = 0 if exploded else self.vain
+            exploded = self._exploded(seen.gap, grew)
             self._balance(seen, exploded)
             back_to = anchor if exploded else None
         ahead = self._look_ahead(pace, seen.rel_gap, tied)
         slow = self.slow >= SLOW_LOOKS
         return Proposal(self.steps, back_to=back_to, passes_ahead=ahead, tied=tied, slow=slow)
+
+    def _fails_together(self, gap: float, pace: float) -> bool:
+        """Whether copies that know nothing of each other have gone too far, or gain little."""
+        slow = pace > (FAST if self.method.tied else CRAWL)
+        self.sluggish = self.sluggish + 1 if slow else 0
+        return self.sluggish >= TWICE or not gap <= FAR_WORSE * self.best
+
+    def _stays_tied(self, pace: float) -> bool:
+        """Whether the pace is good enough; on cut data any is that leads on."""
+        fast, stuck = (STUCK, 1.0) if self.method.stale else (FAST, STUCK)
+        self.sluggish = self.sluggish + 1 if pace > fast else 0
+        return self.sluggish < TWICE and pace < stuck
+
+    def _exploded(self, gap: float, grew: bool) -> bool:
+        if not self.method.stale:
+            return grew or not gap <= FAR_WORSE**3 * self.best
+        exploded = not gap <= FAR_WORSE * self.best or self.vain >= VAIN_LOOKS
+        self.vain = 0 if exploded else self.vain
+        return exploded
 
     def _pace(self, gap: float) -> float:
         """What a pass leaves of the gap; a gap of zero that did not stand leaves it infinite."""

@@ -1,21 +1,19 @@
 """SPD1 and SPD1-VR on data that is cut into tiles, in conflict-free rounds.
 
-A tile draws its own entries, as many in a pass as it has, from a stream of its own. Shares are those
-of all the data, so that a pass moves every coordinate as far, and in the same direction on average,
-as draws from everywhere do; within a round a tile's rows stand for all rows. Time goes by for all
-tiles of a round at once: their steps carry the same numbers.
+A tile draws its own entries, as many in a pass as it has, from a stream of its own. Shares are
+those of all the data, so that a pass moves every coordinate as far, and in the same direction on
+average, as draws from everywhere do; within a round a tile's rows stand for all rows. Time goes by
+for all tiles of a round at once: their steps carry the same numbers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...control.steps import Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...errors import IncompatibleError
@@ -23,7 +21,7 @@ from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
 from ..tuning import CHUNK
 from .base import EntryMethod
 from .sampling import Uniform, choose_sampling, tile_samplers
-from .spd1 import INVERSE_SQRT, SPD1, Averaged, spd1_steps
+from .spd1 import SPD1, Averaged, spd1_steps
 from .spd1_vr import ENTRIES_A_STEP, SPD1VR, Snapshot, spd1_vr_steps
 
 __all__ = ["CutSPD1", "CutSPD1VR"]
@@ -44,13 +42,19 @@ class Part(NamedTuple):
 class OnCuts(EntryMethod):
     """What both share: the steps of each tile, and their rounds."""
 
+    takes_races = False
+
     def prepare(self, sampling: str) -> None:
         p = self.problem
         self.samplers = tile_samplers(p.grid, sampling)
         self.uniform = choose_sampling(p.grid, sampling) == "uniform" or p.grid.dense
         self.a_pass = p.n * p.d if self.uniform else p.stored
         rounds = [[self.steps_in(*at) for at in tiles] for tiles in rounds_of(p.grid.shape)]
-        self.time_of_pass = sum(max(counts) for counts in rounds)
+        self.ticks = sum(max(counts) for counts in rounds)
+
+    @property
+    def time_of_pass(self) -> int:
+        return self.ticks
 
     def steps_in(self, row: int, column: int) -> int:
         """Steps that a pass has for a tile."""
@@ -100,25 +104,18 @@ class OnCuts(EntryMethod):
 class CutSPD1(OnCuts, SPD1):
     """Algorithm 1, a tile of each row and column of the grid at a time."""
 
-    def adopt(self, proposal: Proposal) -> None:
-        super().adopt(proposal)
-        if self.head_start:
-            self.head_start = self.time_of_pass
-
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         return self.rounds_of_steps(grid)
 
     def steps_on_tile(self, tile: Any, at: tuple[int, int], first: int, count: int) -> float:
         del tile  # the sampler knows it
         part, state = self.part(*at), self.state
-        steps = self.schedule()
-        if self.kind == INVERSE_SQRT:  # many steps go by in one tick of time
-            slower = math.sqrt(self.time_of_pass / self.a_pass)
-            steps = steps._replace(eta=steps.eta * slower, tau=steps.tau * slower)
-        views = Averaged(*(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state)))
+        views = Averaged(
+            *(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state))
+        )
         spd1_steps(
-            part.sampler, part.b, part.weights, views, self.problem.loss, part.net, steps, first,
-            count, part.key,
+            part.sampler, part.b, part.weights, views, self.problem.loss, part.net,
+            self.schedule(), first, count, part.key,
         )  # fmt: skip
         return count * self.problem.stored / self.a_pass
 
@@ -137,7 +134,9 @@ class CutSPD1VR(OnCuts, SPD1VR):
     def steps_on_tile(self, tile: Any, at: tuple[int, int], first: int, count: int) -> float:
         del tile  # the sampler knows it
         part, state = self.part(*at), self.state
-        views = Snapshot(*(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state)))
+        views = Snapshot(
+            *(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state))
+        )
         spd1_vr_steps(
             part.sampler, part.b, part.weights, views, self.problem.loss, part.net,
             (self.steps["eta"], self.steps["tau"]), first, count, part.key,

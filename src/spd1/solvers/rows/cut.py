@@ -29,6 +29,7 @@ from ..base import size_of
 from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
 from .kernels import GRADIENT, Geometry, RowTileState, X, row_tile_steps, tie, tied_row_steps
 from .rows import GIVEN, LOOSE, TIED, RowTiles
+from .tuning import COLUMNS_UNDAMPED
 
 __all__ = ["CutRowState", "CutRows"]
 
@@ -52,19 +53,20 @@ class CutRowState(NamedTuple):
 class CutRows(RowTiles):
     """Rows of tiles, the tiles of a round side by side."""
 
+    takes_races = False
+
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
         self.whole_rows = self.problem.grid.shape[1] == 1
+        self.alone = True  # its tiles run side by side, not blocks of rows
         if self.whole_rows:
             return
-        columns = self.problem.grid.shape[1]
+        self.stale = True
+        self.maintains = ""  # a look computes what it needs: sums of tiles are out of date
         if self.tied:
-            damped = max(1.0, columns**2 / 8)
+            damped = max(1.0, self.problem.grid.shape[1] ** 2 / COLUMNS_UNDAMPED**2)
             known = self.tied_geometry
             self.tied_geometry = Geometry(known.row_norms_squared * damped, known.weights)
-        if True:
-            self.stale = True
-            self.maintains = ""  # a look computes what it needs: sums of tiles are out of date
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p, columns = self.problem, 0 if self.whole_rows else self.problem.grid.shape[1]
@@ -87,20 +89,20 @@ class CutRows(RowTiles):
     def table_of(self, column: int) -> np.ndarray:
         """The table of a column of tiles: in one piece, as kernels are used to it."""
         part = columns_of(self.problem.grid, column)
-        flat = self.state.table[4 * part.start : 4 * part.stop]
-        return flat.reshape(4, -1).T if self.dense else flat.reshape(-1, 4)
+        return self.as_table(self.state.table[4 * part.start : 4 * part.stop])
 
     def x_of(self, column: int) -> np.ndarray:
         """The part of x that belongs to a column of tiles."""
         part, state = columns_of(self.problem.grid, column), self.state
         if state.form == LOOSE:
             return self.table_of(column)[:, X].copy()
-        if state.form == GIVEN:
-            return state.x[part]
-        if self.scale != 0.0:
-            return self.scale * state.G[part]
         x = np.empty(part.stop - part.start)
-        tie(state.G[part], net_of(self.problem.net, part), x)
+        if state.form == GIVEN:
+            x[:] = state.x[part]
+        elif self.scale != 0.0:
+            x[:] = self.scale * state.G[part]
+        else:
+            tie(state.G[part], net_of(self.problem.net, part), x)
         return x
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
@@ -203,11 +205,3 @@ class CutRows(RowTiles):
         self.state.seen[:] = y[:, None]
         self._pair = pair_of(p, x, self.state.margins.sum(axis=1), y, -G)
         return self._pair
-
-    def take_gradient(self, G: np.ndarray) -> None:
-        """Put the true G in place of the one kept up to date."""
-        if self.state.form != LOOSE:
-            self.state.G[:] = G
-            return
-        for columns, table in self.tables():
-            table[:, GRADIENT] = G[columns]
