@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .data.convert import as_real, plain_array, with_square_sum
+from .data.crew import Crew
 from .data.facts import Facts, Reads
 from .data.grid import Grid
 from .errors import DataError
@@ -106,10 +107,10 @@ class Problem:
         other.grid, other.facts, other.notes = grid, Facts(), {}
         return other
 
-    def watched(self, ledger: Reads) -> Problem:
-        """The same problem; what is read of its data is told to this ledger."""
+    def watched(self, ledger: Reads, crew: Crew | None = None) -> Problem:
+        """The same problem; what is read of its data is told to this ledger, by the crew's work."""
         other = copy.copy(self)
-        other.grid, other.facts = self.grid.watched(ledger), self.facts.view()
+        other.grid, other.facts = self.grid.watched(ledger, crew), self.facts.view()
         return other
 
     def __repr__(self) -> str:
@@ -214,7 +215,9 @@ class Problem:
     @property
     def pull_at_zero(self) -> np.ndarray:
         """A'(c phi'(0)): the gradient of the loss at x = 0."""
-        return np.asarray(self.facts.get("pull at zero", self.grid.ledger, self._pull_at_zero))
+        return np.asarray(
+            self.facts.get(self.grid.fact("pull at zero"), self.grid.ledger, self._pull_at_zero)
+        )
 
     def _pull_at_zero(self) -> np.ndarray:
         slopes = np.empty(self.n)

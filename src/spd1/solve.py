@@ -150,6 +150,7 @@ def _solve(
     from .control.steps import make_rule
     from .engines.blas import one_thread
     from .engines.ledger import Ledger
+    from .engines.serial import Serial
     from .kernel.announce import watching
     from .loop.progress import ProgressLine
     from .loop.run import Run
@@ -166,7 +167,7 @@ def _solve(
     if grid is not None:
         problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
     ledger = Ledger(problem.stored, max_passes, max_seconds)
-    problem = problem.watched(ledger)
+    problem = problem.watched(ledger, None if isinstance(workers, Serial) else workers)
     if workers.racing and method == "auto":
         raise IncompatibleError("engine 'async' needs a method: 'rows', 'spd1' or 'spd1-vr'")
     chosen_here, found = method == "auto", None

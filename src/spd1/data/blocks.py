@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .convert import as_scipy
+from .crew import Crew, multiplied, symmetric
 from .matrix import CSC, CSR, Dense
 
 __all__ = ["Scratch", "dense_gram", "product", "stacked", "tile_of"]
@@ -54,19 +55,22 @@ def stacked(tiles: list[Any]) -> Any:
 
 
 def dense_gram(
-    values: np.ndarray, weights: np.ndarray | None, stride: int, scratch: Scratch | None
+    values: np.ndarray,
+    weights: np.ndarray | None,
+    stride: int,
+    scratch: Scratch | None,
+    crew: Crew | None = None,
 ) -> np.ndarray:
     """A' diag(weights) A of a dense array; None: weights 1/n."""
     if weights is None and stride == 1:
-        rows = np.asarray(values, dtype=float)
-        return np.asarray(rows.T @ rows) / len(values)
-    if scratch is None:
+        return symmetric(crew, np.asarray(values, dtype=float)) / len(values)
+    if scratch is None and crew is None:
         rows = np.asarray(values, dtype=float)
         return np.asarray(rows.T @ (rows * np.asarray(weights)[:, None]))
     rows = values[::stride]
-    scaled = scratch.array((rows.shape[0], rows.shape[1]))
-    np.multiply(rows, np.sqrt(np.asarray(weights)[::stride] * stride)[:, None], out=scaled)
-    return np.asarray(scaled.T @ scaled)
+    scaled = (scratch or Scratch()).array((rows.shape[0], rows.shape[1]))
+    multiplied(crew, rows, np.sqrt(np.asarray(weights)[::stride] * stride)[:, None], scaled)
+    return symmetric(crew, scaled)
 
 
 def product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:

@@ -20,10 +20,13 @@ from ..errors import DataError
 from . import products
 from .blocks import Scratch, dense_gram, product, stacked, tile_of
 from .convert import as_scipy, column_access, row_access
+from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
 from .matrix import CSC, CSR, Dense
 
 __all__ = ["Grid"]
+
+BY_CREW = ", by a crew"
 
 Tile = Dense | CSR | CSC
 
@@ -36,7 +39,15 @@ class Grid:
     tiles : list of lists of matrices
         Tiles of one row have the same rows, those of one column the same columns.
     ledger : object with a number ``entries``
+
+    Attributes
+    ----------
+    crew : Crew or None
+        Who does the bulk operations, over a fixed cut of each tile; None: one thread, in one piece.
     """
+
+    crew: Crew | None = None
+    worker: Any = None  # what computes with the one tile of a 1 x 1 grid
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
         self.tiles = tiles
@@ -55,14 +66,27 @@ class Grid:
         """A matrix in memory: one tile; the sum of squares of its entries may be known."""
         grid = cls([[A]])
         if math.isfinite(square_sum):
-            grid.facts.known["square sum"] = square_sum, 0.0
+            grid._given(square_sum)
         return grid
 
-    def watched(self, ledger: Reads) -> Grid:
-        """The same grid, whose operations are told to this ledger; facts found are shared."""
+    def _given(self, square_sum: float) -> None:
+        for name in ("square sum", "square sum" + BY_CREW):
+            self.facts.known[name] = square_sum, 0.0
+
+    def watched(self, ledger: Reads, crew: Crew | None = None) -> Grid:
+        """The same grid, whose operations are told to this ledger; facts found are shared.
+
+        They are done by the crew, if there is one, or by whom they were done before.
+        """
         other = object.__new__(Grid)
         other.__dict__.update(self.__dict__, ledger=ledger, facts=self.facts.view())
+        if crew is not None and crew is not self.crew:
+            other.crew, other.worker = crew, None
         return other
+
+    def fact(self, name: str) -> str:
+        """The name of a sum among the facts: a crew adds up in another order, and has its own."""
+        return name if self.crew is None else name + BY_CREW
 
     def cut(self, rows: int, columns: int) -> Grid:
         """A matrix in memory cut into rows x columns tiles of about the same size."""
@@ -79,8 +103,8 @@ class Grid:
             for p in range(rows)
         ]
         grid = Grid(tiles, self.ledger)
-        if "square sum" in self.facts.known:
-            grid.facts.known["square sum"] = self.square_sum, 0.0
+        if self.fact("square sum") in self.facts.known:
+            grid._given(self.square_sum)
         return grid
 
     # What the data looks like
@@ -130,7 +154,14 @@ class Grid:
             return Grid([[access(tile) for tile in row] for row in self.tiles])
 
         companion: Grid = self.facts.get(name, self.ledger, convert)
-        return companion.watched(self.ledger)
+        return companion.watched(self.ledger, self.crew)
+
+    def _work(self, tile: Any) -> Any:
+        if self.shape != (1, 1):
+            return work_on(tile, self.crew)
+        if self.worker is None:
+            self.worker = work_on(tile, self.crew)
+        return self.worker
 
     # Products
 
@@ -140,20 +171,20 @@ class Grid:
             return np.zeros(self.n)
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
-            return products.margins(self.tiles[0][0], x)
+            return np.asarray(self._work(self.tiles[0][0]).margins(x))
         out = np.zeros(self.n)
         for tile, rows, columns in self.parts():
-            out[rows] += products.margins(tile, x[columns])
+            out[rows] += self._work(tile).margins(x[columns])
         return out
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
         """A' w."""
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
-            return products.adjoint(self.tiles[0][0], w)
+            return np.asarray(self._work(self.tiles[0][0]).adjoint(w))
         out = np.zeros(self.d)
         for tile, rows, columns in self.parts():
-            out[columns] += products.adjoint(tile, w[rows])
+            out[columns] += self._work(tile).adjoint(w[rows])
         return out
 
     def curved(self, bend: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -163,7 +194,7 @@ class Grid:
         self.ledger.entries += self.stored
         out = np.zeros(self.d)
         for tile, rows, _ in self.parts():
-            products.curved_lines(tile, bend[rows], p, out)
+            self._work(tile).curved(bend[rows], p, out)
         return out
 
     # Gram matrices
@@ -177,7 +208,7 @@ class Grid:
         """
         self.ledger.entries += self.stored / stride
         if self.shape == (1, 1) and self.dense:
-            return dense_gram(self.tiles[0][0].values, weights, stride, scratch)
+            return dense_gram(self.tiles[0][0].values, weights, stride, scratch, self.crew)
         full = np.full(self.n, 1.0 / self.n) if weights is None else weights
         sampled = full
         if stride > 1:
@@ -186,8 +217,9 @@ class Grid:
         if self.shape[1] > 1 or self.dense:
             return self._gram_by_tiles(sampled)
         out = np.zeros((self.d, self.d))
-        for tile, rows, _ in self.by_rows.parts():
-            products.add_outer_products(tile, sampled[rows], out)
+        by_rows = self.by_rows
+        for tile, rows, _ in by_rows.parts():
+            by_rows._work(tile).outer_products(sampled[rows], out)
         return out
 
     def _gram_by_tiles(self, weights: np.ndarray) -> np.ndarray:
@@ -214,7 +246,8 @@ class Grid:
             rows = stacked([row[q] for row in self.tiles])
             if isinstance(rows, np.ndarray):
                 rows = rows if scalar else rows / np.sqrt(l2[columns])
-                part = (rows @ rows.T) / l2 if scalar else rows @ rows.T
+                part = symmetric(self.crew, rows.T)
+                part = part / l2 if scalar else part
             else:
                 scaled = rows / l2 if scalar else rows.multiply(1.0 / l2[columns])
                 part = (scaled @ rows.T).toarray()
@@ -257,31 +290,37 @@ class Grid:
     def row_squares(self) -> np.ndarray:
         """|a_i|^2."""
         return np.asarray(
-            self.facts.get("row squares", self.ledger, lambda: self._squares(by_rows=True))
+            self.facts.get(
+                self.fact("row squares"), self.ledger, lambda: self._squares(by_rows=True)
+            )
         )
 
     @property
     def column_squares(self) -> np.ndarray:
         """|a'_j|^2."""
         return np.asarray(
-            self.facts.get("column squares", self.ledger, lambda: self._squares(by_rows=False))
+            self.facts.get(
+                self.fact("column squares"), self.ledger, lambda: self._squares(by_rows=False)
+            )
         )
 
     @property
     def square_sum(self) -> float:
         """Sum of squares of all entries."""
         return float(
-            self.facts.get("square sum", self.ledger, lambda: float(self.row_squares.sum()))
+            self.facts.get(
+                self.fact("square sum"), self.ledger, lambda: float(self.row_squares.sum())
+            )
         )
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Sum over rows of w_i a_ij^2, for every column."""
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
-            return products.squares_along(self.tiles[0][0], weights)
+            return np.asarray(self._work(self.tiles[0][0]).squares_along(weights))
         out = np.zeros(self.d)
         for tile, rows, columns in self.parts():
-            out[columns] += products.squares_along(tile, weights[rows])
+            out[columns] += self._work(tile).squares_along(weights[rows])
         return out
 
     @property
@@ -312,12 +351,10 @@ class Grid:
     def _squares(self, by_rows: bool) -> np.ndarray:
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
-            A = self.tiles[0][0]
-            return products.squared_row_norms(A if by_rows else A.transposed())
+            return np.asarray(self._work(self.tiles[0][0]).squares(by_rows))
         out = np.zeros(self.n if by_rows else self.d)
         for tile, rows, columns in self.parts():
-            seen = tile if by_rows else tile.transposed()
-            out[rows if by_rows else columns] += products.squared_row_norms(seen)
+            out[rows if by_rows else columns] += self._work(tile).squares(by_rows)
         return out
 
     def _counts(self) -> Any:
@@ -327,11 +364,12 @@ class Grid:
         if not self.dense:
             self.ledger.entries += self.stored
         if self.shape == (1, 1):
-            return products.stored_counts(self.tiles[0][0])
+            counts: tuple[np.ndarray, np.ndarray] = self._work(self.tiles[0][0]).counts()
+            return counts
         of_rows = np.zeros(self.n, dtype=np.int64)
         of_columns = np.zeros(self.d, dtype=np.int64)
         for tile, rows, columns in self.parts():
-            counts = products.stored_counts(tile)
+            counts = self._work(tile).counts()
             of_rows[rows] += counts[0]
             of_columns[columns] += counts[1]
         return of_rows, of_columns

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel.jit import kernel
+from .crew import each
 from .grid import Grid
 from .matrix import CSC, CSR, Dense
 
@@ -117,8 +118,18 @@ class CopiedLines:
             inside = (chosen >= lines.start) & (chosen < lines.stop)
             values = tile.values if self.by_columns else tile.values.T
             names = chosen[inside] - lines.start
-            gather(values, names, places[inside], self.store[:, positions])
+            self._gather(values, names, places[inside], self.store[:, positions])
         return places
+
+    def _gather(
+        self, values: np.ndarray, names: np.ndarray, places: np.ndarray, out: np.ndarray
+    ) -> None:
+        each(
+            self.grid.crew,
+            len(names),
+            len(names) * len(values),
+            lambda part: gather(values, names[part], places[part], out),
+        )
 
     def _sparse(self, chosen: np.ndarray) -> Any:
         grid, count = self.grid, len(chosen)

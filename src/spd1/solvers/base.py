@@ -310,7 +310,7 @@ def saddle_steps(problem: Problem) -> dict[str, float]:
 def spectral_norm(problem: Problem) -> float:
     """Estimate |A| by power iteration: a few passes, once a problem; a few per cent too small."""
     find = partial(power_iteration, problem, problem.column_norms_squared)
-    return float(problem.facts.get("norm", problem.grid.ledger, find))
+    return float(problem.facts.get(problem.grid.fact("norm"), problem.grid.ledger, find))
 
 
 def power_iteration(problem: Problem, squares: np.ndarray, rounds: int = 6) -> float:

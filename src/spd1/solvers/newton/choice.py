@@ -122,4 +122,4 @@ class Choice:
         """Lines of the chosen coordinates."""
         lines = self.face.lines
         B, ids = lines.of(chosen)
-        return Lines(B, ids, len(self.face.m), lines.grid.ledger)
+        return Lines(B, ids, len(self.face.m), lines.grid.ledger, lines.grid.crew)

@@ -9,11 +9,13 @@ needs G anyway. Where G is cheap beside the sweeps it saves, the model is minimi
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ....data.blocks import Scratch
+from ....data.crew import ALONE_PRODUCT, block_of, each, multiplied, summed, symmetric
 from ....data.grid import Grid
 from ....data.products import line_lengths
 from ..tuning import (
@@ -303,17 +305,21 @@ class GramOfLines:
     def _copied(self, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """The chosen lines, in memory that is used again."""
         lines = self.scratch.array((len(ids), values.shape[1]))
-        if values.dtype == lines.dtype and values.flags.c_contiguous:
-            np.take(values, ids, axis=0, out=lines, mode="clip")
-        else:  # take would copy all of a strided array first
-            lines[...] = values[ids]
+
+        def copy(part: slice) -> None:
+            if values.dtype == lines.dtype and values.flags.c_contiguous:
+                np.take(values, ids[part], axis=0, out=lines[part], mode="clip")
+            else:  # take would copy all of a strided array first
+                lines[part] = values[ids[part]]
+
+        each(self.grid.crew, len(ids), lines.size, copy)
         return lines
 
     def _weighted(self, values: np.ndarray, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Sum over positions of weights times the outer product of what the lines have there."""
         lines = self._copied(values, ids)
-        lines *= np.sqrt(weights)
-        return np.asarray(lines @ lines.T)  # half the work: BLAS sees that the two are one
+        multiplied(self.grid.crew, lines, np.sqrt(weights), lines)
+        return symmetric(self.grid.crew, lines.T)  # half the work: BLAS sees that the two are one
 
     def _extend(
         self, values: np.ndarray, ids: np.ndarray, chosen: np.ndarray, bend: np.ndarray
@@ -328,22 +334,39 @@ class GramOfLines:
             larger = np.empty((new + new // 4, new + new // 4))
             larger[:old, :old] = self.G[:old, :old]
             self.G = larger
-        part = (lines[old:] * bend) @ lines.T
-        self.G[old:new, :new] = part
-        self.G[:old, old:new] = part[:, :old].T
+        scaled = lines[old:] * bend
+
+        def products(part: slice) -> None:
+            self.G[old:new, part] = scaled @ lines[part].T
+
+        each(self.grid.crew, new, scaled.size * min(new, ALONE_PRODUCT), products)
+        self.G[:old, old:new] = self.G[old:new, :old].T
 
     def _sparse(
         self, lines: Lines, chosen: np.ndarray, bend: np.ndarray, stride: int
     ) -> np.ndarray:
         """Sum the outer products of what the lines have at each position."""
-        G = np.zeros((lines.count, lines.count))
+        size, crew = lines.count, self.grid.crew
+        pairs = SKEW * lines.entries * lines.entries / lines.width / stride
+
+        def made(work: Callable[[slice, np.ndarray], None]) -> np.ndarray:
+            def part_of(part: slice) -> np.ndarray:
+                G = np.zeros((size, size))
+                work(part, G)
+                return G
+
+            return summed(crew, len(bend), pairs, size * size, part_of, stride)
+
         if self.rows is not None:
             lines.ledger.entries += self.rows.stored / stride
             place = np.full(len(self.place), -1, dtype=np.int32)
             place[chosen] = np.arange(len(chosen))
-            longest = int(np.max(line_lengths(self.rows)))
-            sum_outer_products_of_rows(self.rows, place, bend, stride, longest, G)
-            return G
+            rows, longest = self.rows, int(np.max(line_lengths(self.rows)))
+            return made(
+                lambda part, G: sum_outer_products_of_rows(
+                    block_of(rows, part), place, bend[part], stride, longest, G
+                )
+            )
         if not self._turned(chosen):
             lines.ledger.entries += 2 * lines.entries  # counted, then sorted
             starts = np.zeros(len(bend) + 1, dtype=np.int64)
@@ -354,5 +377,8 @@ class GramOfLines:
             self.turned = chosen, starts, names, values
         lines.ledger.entries += lines.entries / stride
         _, starts, names, values = self.turned
-        sum_outer_products(starts, names, values, bend, stride, G)
-        return G
+        return made(
+            lambda part, G: sum_outer_products(
+                starts[part.start : part.stop + 1], names, values, bend[part], stride, G
+            )
+        )

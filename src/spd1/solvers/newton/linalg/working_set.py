@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ....data.crew import Crew, each, summed
 from ....data.facts import Reads
 from ....data.products import spread_lines
 from ....kernel.jit import by_layout, helper, kernel
@@ -247,6 +249,10 @@ def move_margins(B, ids, step, m):
                 m[j] += a * step[w]
 
 
+def _copy(values: np.ndarray, out: np.ndarray) -> None:
+    out[...] = values
+
+
 class Lines:
     """Lines ``ids`` of a matrix B, and what is asked of them; all they read is told to the ledger.
 
@@ -257,10 +263,15 @@ class Lines:
     width : int
         Positions that a line has.
     ledger : object with a number ``entries``
+    crew : Crew, optional
+        Who does what concerns all lines at once.
     """
 
-    def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
+    def __init__(
+        self, B: Any, ids: np.ndarray, width: int, ledger: Reads, crew: Crew | None = None
+    ) -> None:
         self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
+        self.crew = crew
         self.count = len(ids)
         self.dense = bool(B.is_dense())
         if self.dense:
@@ -270,7 +281,7 @@ class Lines:
 
     def part(self, which: np.ndarray) -> Lines:
         """Some of the lines."""
-        return Lines(self.B, self.ids[which], self.width, self.ledger)
+        return Lines(self.B, self.ids[which], self.width, self.ledger, self.crew)
 
     @property
     def sweep(self) -> float:
@@ -281,21 +292,28 @@ class Lines:
         """The product of every line with a vector."""
         self.ledger.entries += self.entries
         out = np.empty(len(self.ids))
-        line_dots(self.B, self.ids, vector, out)
+        self._each(lambda part: line_dots(self.B, self.ids[part], vector, out[part]))
         return out
+
+    def _each(self, work: Callable[[slice], Any]) -> None:
+        each(self.crew, self.count, self.entries, work)
 
     def moved(self, step: np.ndarray) -> np.ndarray:
         """Sum of step_w times line w."""
         self.ledger.entries += self.entries
-        out = np.zeros(self.width)
-        move_margins(self.B, self.ids, step, out)
-        return out
+
+        def move(part: slice) -> np.ndarray:
+            out = np.zeros(self.width)
+            move_margins(self.B, self.ids[part], step[part], out)
+            return out
+
+        return summed(self.crew, self.count, self.entries, self.width, move)
 
     def curvatures(self, bend: np.ndarray) -> np.ndarray:
         """Sum over each line of bend_j a_j^2."""
         self.ledger.entries += self.entries
         out = np.empty(len(self.ids))
-        curvatures(self.B, self.ids, bend, out)
+        self._each(lambda part: curvatures(self.B, self.ids[part], bend, out[part]))
         return out
 
     def descend(
@@ -320,8 +338,11 @@ class Lines:
     def spread(self) -> np.ndarray:
         """A dense copy, one line a row."""
         self.ledger.entries += self.entries
-        if self.dense:
+        if self.dense and self.crew is None:
             return np.asarray(self.B.values[self.ids], dtype=float)
         rows = np.zeros((len(self.ids), self.width))
-        spread_lines(self.B, self.ids, rows)
+        if self.dense:
+            self._each(lambda part: _copy(self.B.values[self.ids[part]], rows[part]))
+        else:
+            self._each(lambda part: spread_lines(self.B, self.ids[part], rows[part]))
         return rows
