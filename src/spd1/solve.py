@@ -188,7 +188,8 @@ def _solve(
             method, reason = pick(problem)
             before = "" if found is None else f"{found.kind}, then "
             label = f"auto: {before}{method} ({reason})"
-        make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
+        make = builder(method, problem, tile, workers.racing)
+        kind, key = method_class(method), key_of(random_state)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
         worker.tol = tol

@@ -138,12 +138,6 @@ class Method(ABC):
 
     def work_with(self, engine: Engine) -> None:
         """Take an engine: who runs the tasks from now on."""
-        if engine.racing and not self.takes_races:
-            raise IncompatibleError(
-                f"{self.name} can't run with engine 'async', whose threads share all they write: "
-                "use engine 'threads', or method 'rows', 'spd1' or 'spd1-vr' on data in one piece "
-                "and without tile="
-            )
         self.engine = engine
 
     def prepare(self, sampling: str) -> None:

@@ -52,10 +52,16 @@ def method_class(name: str) -> type[Method]:
     return found
 
 
-def builder(name: str, problem: Any, tile: Any) -> Callable[..., Method]:
+def builder(name: str, problem: Any, tile: Any, racing: bool = False) -> Callable[..., Method]:
     """What builds the method for a problem, on tiles if these are asked for; or a refusal."""
     kind = method_class(name)
     kind.refuse(problem)
+    if racing and not (kind.takes_races and tile is None and problem.grid.shape == (1, 1)):
+        raise IncompatibleError(
+            f"engine 'async', whose threads share all they write, takes 'rows', 'spd1' or "
+            f"'spd1-vr' on data in one piece and without tile=, not this {name}: use engine "
+            "'threads'"
+        )
     if tile is None:
         return kind.on(problem.grid)
     if name not in TILED:

@@ -42,8 +42,6 @@ class Part(NamedTuple):
 class OnCuts(EntryMethod):
     """What both share: the steps of each tile, and their rounds."""
 
-    takes_races = False
-
     def prepare(self, sampling: str) -> None:
         p = self.problem
         self.samplers = tile_samplers(p.grid, sampling)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class OnTiles(TileMethod):
     """What the tiled methods share: their tiles and the sampling of these."""
 
-    takes_cuts = takes_races = False
+    takes_cuts = False
 
     def __init__(
         self,

@@ -53,8 +53,6 @@ class CutRowState(NamedTuple):
 class CutRows(RowTiles):
     """Rows of tiles, the tiles of a round side by side."""
 
-    takes_races = False
-
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
         self.whole_rows = self.problem.grid.shape[1] == 1
