@@ -53,6 +53,9 @@ class CutRowState(NamedTuple):
 class CutRows(RowTiles):
     """Rows of tiles, the tiles of a round side by side."""
 
+    remembers = (*RowTiles.remembers, "fresh")
+    fresh: bool = False  # whether tiles have left sums for each other since the run began
+
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
         self.whole_rows = self.problem.grid.shape[1] == 1
@@ -75,7 +78,7 @@ class CutRows(RowTiles):
         self.state = CutRowState(x, y.copy(), -v, np.zeros(0), GIVEN, left, seen)
         self.largest = max(self.largest, size_of(v))
         self._pair = None
-        self.fresh = self.whole_rows
+        self.fresh = self.whole_rows  # then there is nothing to leave
 
     def new_table(self) -> np.ndarray:
         return np.empty(4 * self.problem.d)
@@ -122,7 +125,6 @@ class CutRows(RowTiles):
             self.updates += p.n
             self.ledger.paper_passes += 1
             for tiles in rounds_of(grid.shape):
-                self.fresh = self.whole_rows
                 yield [Task(*at, partial(self.visit_tile, at=at, first=first)) for at in tiles]
 
     def sums(self, grid: Grid) -> list[Task]:
