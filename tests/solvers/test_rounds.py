@@ -53,7 +53,8 @@ def test_samplers_of_tiles_have_the_shares_of_all_the_data(layout, rng):
     for row, samplers in enumerate(tile_samplers(grid, "auto")):
         for column, sampler in enumerate(samplers):
             if sampler is None:
-                assert layout == "csr" and (row, column) == (0, 0)
+                assert layout == "csr"
+                assert (row, column) == (0, 0)
                 continue
             for i in range(grid.row_ends[row], grid.row_ends[row + 1]):
                 assert sampler.row_share(i - grid.row_ends[row]) == whole.row_share(i)
@@ -119,7 +120,6 @@ def test_entries_in_rounds_follow_their_transcription(name):
     worker.begin(setup.x, setup.y)
     run(worker, 2)
     task, x, y, t = setup.task, setup.x.copy(), setup.y.copy(), 0
-    n, d = len(y), len(x)
     for _ in range(2):
         x_snap, y_snap = x.copy(), y.copy()
         G, m = task.A.T @ (task.c * y), task.A @ x
@@ -137,7 +137,7 @@ def test_entries_in_rounds_follow_their_transcription(name):
                 * (grid.column_ends[q + 1] - grid.column_ends[q])
                 for p, q in tiles
             )
-    assert worker.t == t and n * d > 0
+    assert worker.t == t
     assert_close(worker.state.x, x)
     assert_close(worker.state.y, y)
     assert_moved(x, setup.x)
@@ -162,9 +162,7 @@ def three_entries(task, x, y, key, t, top, left, size, x_snap, y_snap, G, m):
     y_bar = reference.prox_dual(
         task.loss, y_ahead + tau * A[i, j2] * (x[j2] - x_snap[j2]), task.b[i], tau / d
     )
-    x[j] = reference.prox_g(
-        task, x_ahead - eta * n * c[i] * A[i, j] * (y_bar - y_snap[i]), eta, j
-    )
+    x[j] = reference.prox_g(task, x_ahead - eta * n * c[i] * A[i, j] * (y_bar - y_snap[i]), eta, j)
     y[i] = reference.prox_dual(
         task.loss, y_ahead + tau * A[i, j] * (x_bar - x_snap[j]), task.b[i], tau / d
     )
@@ -298,5 +296,3 @@ def test_damping_keeps_the_rows_that_are_empty_empty(rng):
     plain = Geometry(whole.row_norms_squared / whole.mu, whole.c)
     assert np.all(worker.tied_geometry.row_norms_squared >= plain.row_norms_squared)
     assert worker.tied_geometry.row_norms_squared[4] == 0.0
-
-

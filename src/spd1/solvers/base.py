@@ -109,12 +109,6 @@ class Method(ABC):
             )
 
     @classmethod
-    def on(cls, grid: Grid) -> type[Method]:
-        """The form of the method that works on such a grid."""
-        del grid
-        return cls
-
-    @classmethod
     def scales_start(cls, problem: Problem) -> bool:
         """Whether y0 had better be scaled to the best bound first."""
         del problem

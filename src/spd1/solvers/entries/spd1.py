@@ -12,7 +12,7 @@ from ...control.steps import FadingSteps, Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...kernel.jit import helper, kernel
-from ..base import Method, typical_sizes
+from ..base import typical_sizes
 from .base import EntryMethod
 from .tuning import AHEAD, CAUTION, STEPS_A_PIECE
 
@@ -90,12 +90,6 @@ class SPD1(EntryMethod):
     delays = (4.0, 4.0)  # of eta and tau, where they fade as 1 / (t + delay)
     head_start = 0  # automatic steps start as if a pass had been made: less wild
     takes_cuts = True
-
-    @classmethod
-    def on(cls, grid: Grid) -> type[Method]:
-        from .cut import CutSPD1  # it is a form of this class
-
-        return cls if grid.shape == (1, 1) else CutSPD1
 
     def adopt(self, proposal: Proposal) -> None:
         """Automatic steps fade as Theorem 1 says, those of a theorem as it says; others stay."""

@@ -12,7 +12,7 @@ from ...control.steps import Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...kernel.jit import kernel
-from ..base import Method, saddle_steps
+from ..base import saddle_steps
 from .base import EntryMethod
 from .tuning import AHEAD, STEPS_A_PIECE
 
@@ -64,12 +64,6 @@ class SPD1VR(EntryMethod):
     name = "spd1-vr"
     remembers = (*EntryMethod.remembers, "inner_steps")
     takes_cuts = True
-
-    @classmethod
-    def on(cls, grid: Grid) -> type[Method]:
-        from .cut import CutSPD1VR  # it is a form of this class
-
-        return cls if grid.shape == (1, 1) else CutSPD1VR
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)

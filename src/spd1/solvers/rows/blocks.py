@@ -14,7 +14,7 @@ import numpy as np
 
 from ...kernel.jit import kernel
 from ...problem import Problem
-from .tuning import BLOCKS, DEAREST_MEETINGS, LEAST_STRETCH, STRETCHES, STRIP
+from .tuning import DEAREST_MEETINGS, LEAST_STRETCH, ROW_BLOCKS, STRETCHES, SUM_STRIP
 
 __all__ = ["Copies", "Plan", "add_moves", "plan_of"]
 
@@ -33,12 +33,12 @@ def plan_of(problem: Problem, tied: bool) -> Plan:
     """
     p = problem
     width = p.d if tied else 4 * p.d
-    meetings = STRETCHES * (BLOCKS + 1) * width  # numbers that are read to put copies together
+    meetings = STRETCHES * (ROW_BLOCKS + 1) * width  # numbers that are read to put copies together
     bounded = np.any(np.isfinite(p.reg.lower)) or np.any(np.isfinite(p.reg.upper))
-    small = p.stored < BLOCKS * STRETCHES * LEAST_STRETCH or p.n < BLOCKS * STRETCHES
+    small = p.stored < ROW_BLOCKS * STRETCHES * LEAST_STRETCH or p.n < ROW_BLOCKS * STRETCHES
     if small or meetings > DEAREST_MEETINGS * p.stored or (bounded and not tied):
         return Plan(1, 1)
-    return Plan(BLOCKS, STRETCHES)
+    return Plan(ROW_BLOCKS, STRETCHES)
 
 
 class Copies:
@@ -66,9 +66,9 @@ class Copies:
 @kernel
 def add_moves(base, copies, moving):
     """Add what copies have moved since they left ``base``; they start again from the sum."""
-    total = np.empty(STRIP)
-    for start in range(0, moving, STRIP):
-        size = min(STRIP, moving - start)
+    total = np.empty(SUM_STRIP)
+    for start in range(0, moving, SUM_STRIP):
+        size = min(SUM_STRIP, moving - start)
         for k in range(size):
             total[k] = base[start + k]
         for c in range(len(copies)):

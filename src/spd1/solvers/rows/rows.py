@@ -31,7 +31,7 @@ from ...engines.serial import Engine, Serial, Task
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
-from ..base import Method, Saved, TileMethod, gradient_drift, size_of, typical_labels
+from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
 from .blocks import Copies, plan_of
@@ -78,12 +78,6 @@ class RowTiles(TileMethod):
     remembers = (*TileMethod.remembers, "alone")
     alone: bool = False  # whether rows are visited one after the other, whatever the engine
     copies: Copies | None = None
-
-    @classmethod
-    def on(cls, grid: Grid) -> type[Method]:
-        from .cut import CutRows  # it is a form of this class
-
-        return cls if grid.shape == (1, 1) else CutRows
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
