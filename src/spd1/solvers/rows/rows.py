@@ -34,7 +34,7 @@ from ...problem import Problem
 from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
-from .blocks import Copies, plan_of
+from .blocks import Copies, Plan, plan_of
 from .kernels import (
     GRADIENT,
     SHRINK,
@@ -175,17 +175,22 @@ class RowTiles(TileMethod):
                 ]
 
     @property
+    def plan(self) -> Plan:
+        """How rows are split among copies."""
+        return plan_of(self.problem, self.tied)
+
+    @property
     def side_by_side(self) -> bool:  # type: ignore[override]
         """Whether blocks of rows are visited at the same time, see ``blocks``."""
         one = self.alone or self.engine.racing or isinstance(self.engine, Serial)
-        return not one and plan_of(self.problem, self.tied).blocks > 1
+        return not one and self.plan.blocks > 1
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """First and last + 1 of the rows that are visited before anyone looks up."""
         p = self.problem
         rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
         if self.copies is not None:
-            rows = -(-p.n // plan_of(p, self.tied).stretches)
+            rows = -(-p.n // self.plan.stretches)
         for start in range(0, p.n, rows):
             yield start, min(start + rows, p.n)
 
@@ -196,7 +201,7 @@ class RowTiles(TileMethod):
 
     def new_copies(self) -> Copies:
         """Copies of what the rows of a block read and write, y aside."""
-        plan, state = plan_of(self.problem, self.tied), self.state
+        plan, state = self.plan, self.state
         if self.tied:
             return Copies(state.G, plan.blocks)
         moving = 2 if self.dense else 4  # dense tables have x and G in front, others in between
