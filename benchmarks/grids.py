@@ -1,4 +1,4 @@
-"""Every grid from 1 x 1 to 8 x 8: does it reach the gap that is asked for, and in how many passes?
+"""Whether every grid from 1 x 1 to 8 x 8 reaches the gap asked for, and in how many passes.
 
     python benchmarks/grids.py                      generated data
     python benchmarks/grids.py --data FOLDER        parts of the files there (LIBSVM text)
