@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .certificate.gap import Certificate
+from .engines.serial import Staleness
 
 __all__ = ["Progress", "Result", "Trace", "continued"]
 
@@ -85,6 +86,8 @@ class Result:
         Step sizes in force at the end.
     floor, reach : float
         See ``Certificate``.
+    staleness : Staleness, optional
+        With engine "async": how many steps old the values were that steps read, mean and max.
     """
 
     x: np.ndarray
@@ -101,6 +104,7 @@ class Result:
     steps: dict[str, float] = field(default_factory=dict)
     floor: float = 0.0
     reach: float = math.inf
+    staleness: Staleness | None = None
 
     @property
     def converged(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from .certificate.feasible import replace_infeasible
 from .certificate.points import dual_from_margins
 from .certificate.segments import best_multiple
-from .errors import DataError, ParameterError
+from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.rng import key_of
 from .problem import Problem, check_point
 from .result import Result, Trace
@@ -98,9 +98,10 @@ def solve(
         Same seed, same bits.
     x0, y0 : arrays, optional
         Starting points; default argmin g and argmin phi*.
-    engine : {"serial", "threads"}
+    engine : {"serial", "threads", "async"}
         Who does the work. "threads" has products with the data, Gram matrices and tasks done by
-        several threads; the answer has the same bits for any number of them.
+        several threads; the answer has the same bits for any number of them. "async", for rows,
+        spd1 and spd1-vr, lets threads update shared values without locks: **not reproducible**.
     n_threads : int, optional
         Threads of the engine. Default: the cores that this process may use.
     grid : (rows, columns), optional
@@ -167,6 +168,8 @@ def _solve(
         problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
     ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger, None if isinstance(workers, Serial) else workers)
+    if workers.racing and method == "auto":
+        raise IncompatibleError("engine 'async' needs a method: 'rows', 'spd1' or 'spd1-vr'")
     chosen_here, found = method == "auto", None
     keep_pages()
     if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
@@ -180,15 +183,17 @@ def _solve(
             if found.certificate.rel_gap <= WORTH_KEEPING:
                 x0, y0 = found.x, found.certificate.y
     with one_thread():
-        label = method
+        label = f"{method} (async: not reproducible)" if workers.racing else method
         if chosen_here:
             method, reason = pick(problem)
             before = "" if found is None else f"{found.kind}, then "
             label = f"auto: {before}{method} ({reason})"
-        make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
+        make = builder(method, problem, tile, workers.racing)
+        kind, key = method_class(method), key_of(random_state)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
-        worker.tol, worker.engine = tol, workers
+        worker.tol = tol
+        worker.work_with(workers)
         run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
         if found is not None:  # what it has proven stands, and so do its looks
             run.trace.rows.extend(found.rows)

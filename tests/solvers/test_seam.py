@@ -285,6 +285,10 @@ def test_what_cannot_be_cut_refuses_by_name(name):
     if name in ("newton", "few-rows", "interior"):
         assert solve(cut, name, tol=1e-8).converged
         return
+    if name in ("rows", "spd1", "spd1-vr"):  # tests/solvers/test_rounds.py
+        with pytest.raises(IncompatibleError, match=r"tile= of spd1 takes data.*2 x 3"):
+            solve(cut, "spd1", tile="auto")
+        return
     with pytest.raises(IncompatibleError, match=f"^{name} takes data in one piece.* 2 x 3 tiles"):
         solve(cut, name)
 

@@ -168,6 +168,37 @@ def rows(task: Task, x, y, order, eta, stored, near) -> tuple[np.ndarray, np.nda
     return x, y
 
 
+def rows_in_rounds(
+    task: Task, x, y, visits, eta, stored, near, left, known
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row tiles of cut data: ``visits`` has (rows, columns, number of the columns, order).
+
+    ``left`` has the margins that every column of tiles has left, ``known`` the y that its columns
+    know of; both are moved in place. All else is computed afresh at every step.
+    """
+    n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
+    for rows, columns, number, order in visits:
+        known[rows, number] = y[rows]
+        for i in order:
+            squares = np.sum(task.A[i] ** 2)
+            if squares == 0.0 or task.c[i] == 0.0:
+                continue
+            G, sigma = task.A.T @ (task.c * known[:, number]), 1.0 / (eta * n * task.c[i] * squares)
+            others = np.delete(left[i], number).sum()
+            margin = others + task.A[i, columns] @ x[columns]
+            old, j = y[i], np.flatnonzero(stored[i])
+            j = j[(j >= columns.start) & (j < columns.stop)]
+            if task.loss == "logistic":
+                y[i] = near(old + sigma * margin, task.b[i], sigma, old)
+            else:
+                y[i] = prox_dual(task.loss, old + sigma * margin, task.b[i], sigma)
+            ahead = k[j] * task.c[i] * task.A[i, j] * (y[i] - old)
+            x[j] = prox_g(task, x[j] - eta * n / k[j] * (G[j] + ahead), eta * n / k[j], j)
+            known[i, number] = y[i]
+        left[rows, number] = task.A[rows, columns] @ x[columns]
+    return x, y
+
+
 #: phi' is Lipschitz with constant 1/gamma; the losses that are not here have corners.
 GAMMA = {"logistic": 4.0, "squared_hinge": 0.5, "smoothed_hinge": 1.0, "squared": 1.0}
 

@@ -17,7 +17,7 @@ from .show import say
 
 Targets = Annotated[
     list[str],
-    typer.Argument(help="all, or some of figure1 ... figure5, table1, table2", show_default=False),
+    typer.Argument(help="all, or some of figure1 ... figure6, table1, table2", show_default=False),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A sketch: 3 minutes instead of an hour")]
 Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]

@@ -22,6 +22,7 @@ from .tuning import (
     SLOW_LOOKS,
     STUCK,
     TWICE,
+    VAIN_LOOKS,
 )
 
 __all__ = ["BalancedSteps", "ColumnSteps", "TileSteps"]
@@ -32,6 +33,7 @@ class BalancedSteps(Anchored):
 
     Its row terms vanish when y has caught up with x, its column terms when x has caught up with
     y; eta is right when they are level. If the gap explodes, the run goes back to its best point.
+    Where tiles work with sums that others left behind, eta then stays below what failed.
     The pace at which the gap shrinks says how many passes may go by before the next look, and
     whether x had better be untied from y.
     """
@@ -44,6 +46,8 @@ class BalancedSteps(Anchored):
         self.looks = 0
         self.slow = 0  # looks that saw little progress
         self.sluggish = 0  # the same in a row, of a tied x
+        self.ceiling = MOST_TILT**2  # of the tilt: lowered where sums of other tiles are stale
+        self.vain = 0  # looks since the best one
         self.steps = {"eta": self.eta}
 
     def first(self) -> Proposal:
@@ -56,25 +60,49 @@ class BalancedSteps(Anchored):
 
     def after_epoch(self, seen: Seen) -> Proposal:
         """Let eta follow the lag, by a factor of two at most."""
+        self.vain = 0 if seen.gap < self.best else self.vain + 1
         anchor, back_to, tied = self.note(seen), None, self.method.tied
         grew = not seen.gap <= FAR_WORSE * self.last
         pace = self._pace(seen.gap)
         self.last = seen.gap
         self.looks += 1
         self.slow = self.slow + 1 if pace > CRAWL else max(self.slow - 1, 0)
+        alone = self.method.side_by_side and self._fails_together(seen.gap, pace)
+        if alone:  # judge it by what it does on its own, from where it was best
+            self.sluggish, self.slow, self.vain, self.last = 0, 0, 0, self.best
+            return Proposal(self.steps, back_to=anchor, passes_ahead=1, alone=True)
         if tied:
-            self.sluggish = self.sluggish + 1 if pace > FAST else 0
-            tied = self.sluggish < TWICE and pace < STUCK
+            tied = self._stays_tied(pace)
             if not tied:
                 self.eta = self.method.loose_eta()
                 self.steps = {"eta": self.eta}
+                back_to = anchor if self.method.stale and self.vain else None
         else:
-            exploded = grew or not seen.gap <= FAR_WORSE**3 * self.best
+            exploded = self._exploded(seen.gap, grew)
             self._balance(seen, exploded)
             back_to = anchor if exploded else None
         ahead = self._look_ahead(pace, seen.rel_gap, tied)
         slow = self.slow >= SLOW_LOOKS
         return Proposal(self.steps, back_to=back_to, passes_ahead=ahead, tied=tied, slow=slow)
+
+    def _fails_together(self, gap: float, pace: float) -> bool:
+        """Whether copies that know nothing of each other have gone too far, or gain little."""
+        slow = pace > (FAST if self.method.tied else CRAWL)
+        self.sluggish = self.sluggish + 1 if slow else 0
+        return self.sluggish >= TWICE or not gap <= FAR_WORSE * self.best
+
+    def _stays_tied(self, pace: float) -> bool:
+        """Whether the pace is good enough; on cut data any is that leads on."""
+        fast, stuck = (STUCK, 1.0) if self.method.stale else (FAST, STUCK)
+        self.sluggish = self.sluggish + 1 if pace > fast else 0
+        return self.sluggish < TWICE and pace < stuck
+
+    def _exploded(self, gap: float, grew: bool) -> bool:
+        if not self.method.stale:
+            return grew or not gap <= FAR_WORSE**3 * self.best
+        exploded = not gap <= FAR_WORSE * self.best or self.vain >= VAIN_LOOKS
+        self.vain = 0 if exploded else self.vain
+        return exploded
 
     def _pace(self, gap: float) -> float:
         """What a pass leaves of the gap; a gap of zero that did not stand leaves it infinite."""
@@ -87,8 +115,11 @@ class BalancedSteps(Anchored):
         factor = min(max(lag**-0.25, 0.5), 2.0)
         if exploded:
             factor = 0.25
-            self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
-        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
+            if self.method.stale:  # steps this large will fail again, whatever the lag says
+                self.ceiling = factor * self.tilt
+            else:
+                self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
+        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), self.ceiling)
         self.steps = {"eta": self.eta * self.tilt}
 
     def _look_ahead(self, pace: float, rel_gap: float, tied: bool) -> int:

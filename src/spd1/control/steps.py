@@ -69,6 +69,8 @@ class Proposal(NamedTuple):
         Passes until the next look at the certificate; None: as many as before.
     tied : bool, optional
         Whether the second variable stays tied to the first; None: as it is.
+    alone : bool
+        Whether parts of the work had better no longer go on with copies of their own.
     slow : bool
         Whether the method had better give way to its fall-back.
     diverged : bool
@@ -81,6 +83,7 @@ class Proposal(NamedTuple):
     restart_average: bool = False
     passes_ahead: int | None = None
     tied: bool | None = None
+    alone: bool = False
     slow: bool = False
     diverged: bool = False
 

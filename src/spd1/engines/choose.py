@@ -6,12 +6,13 @@ import os
 from typing import Any
 
 from ..errors import ParameterError
+from .racing import Racing
 from .serial import Engine, Serial
 from .threads import Threads
 
 __all__ = ["ENGINES", "available_cores", "make_engine"]
 
-ENGINES = ("serial", "threads")
+ENGINES = ("serial", "threads", "async")
 
 
 def available_cores() -> int:
@@ -28,7 +29,7 @@ def make_engine(name: str, n_threads: Any = None) -> Engine:
 
     Parameters
     ----------
-    name : {"serial", "threads"}
+    name : {"serial", "threads", "async"}
     n_threads : int, optional
         For engines that have several threads. Default: as many as the process has cores.
 
@@ -47,4 +48,5 @@ def make_engine(name: str, n_threads: Any = None) -> Engine:
             raise ParameterError("engine 'serial' has one thread: use engine 'threads'")
     if name == "serial":
         return Serial()
-    return Threads(available_cores() if n_threads is None else int(n_threads))
+    kind = Threads if name == "threads" else Racing
+    return kind(available_cores() if n_threads is None else int(n_threads))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..data.grid import Grid
 
-__all__ = ["Engine", "Serial", "Task"]
+__all__ = ["Engine", "Serial", "Staleness", "Task"]
 
 
 class Task(NamedTuple):
@@ -22,6 +22,17 @@ class Task(NamedTuple):
     work: Callable[[Any], float]
 
 
+class Staleness(NamedTuple):
+    """How many steps old the values are that a step reads, where threads share what they write.
+
+    ``mean`` is the number of steps that other threads finish while a thread makes one. ``max`` is
+    the largest number that they finished during one piece of a thread's steps: a bound.
+    """
+
+    mean: float
+    max: int
+
+
 class Engine(Protocol):
     """Who runs the tasks of a round. They share neither rows nor columns: any order will do.
 
@@ -29,6 +40,17 @@ class Engine(Protocol):
     """
 
     n_threads: int
+
+    @property
+    def racing(self) -> bool:
+        """Whether its tasks share what they write: then sums kept up to date are worth nothing."""
+
+    @property
+    def staleness(self) -> Staleness | None:
+        """How old the values were that steps have read; None where all were up to date."""
+
+    def pieces(self, first: int, count: int, size: int) -> Iterator[tuple[int, int]]:
+        """Split steps into (first, how many): in pieces of ``size``, if somebody counts them."""
 
     def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
         """Run a round; returns the entries read."""
@@ -55,7 +77,12 @@ class Serial:
     9.0
     """
 
-    n_threads = 1
+    n_threads, racing, staleness = 1, False, None
+
+    def pieces(self, first: int, count: int, size: int) -> Iterator[tuple[int, int]]:
+        """All steps in one piece."""
+        del size
+        yield first, count
 
     def __enter__(self) -> Serial:
         return self

@@ -8,14 +8,14 @@ made of them has the same bits for any number of threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context, copy_context
 from itertools import count
 from typing import Any
 
 from ..data.grid import Grid
 from ..kernel.patience import uninterrupted
-from .serial import Task
+from .serial import Staleness, Task
 
 __all__ = ["Threads"]
 
@@ -94,6 +94,8 @@ class Threads:
     [1, 2, 3]
     """
 
+    racing = False
+
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self.helpers: list[Helper] = []
@@ -104,6 +106,16 @@ class Threads:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def staleness(self) -> Staleness | None:
+        """None: all values are up to date."""
+        return None
+
+    def pieces(self, first: int, count: int, size: int) -> Iterator[tuple[int, int]]:
+        """All steps in one piece."""
+        del size
+        yield first, count
 
     def run(self, grid: Grid, tasks: Sequence[Task]) -> float:
         """Run a round; returns the entries read."""

@@ -373,4 +373,5 @@ class Run:
         return Result(
             self.best[0].x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.ledger.passes,
             self.ledger.seconds, self.trace, self.label, dict(self.method.steps), c.floor, c.reach,
+            self.method.engine.staleness,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import ParameterError
 from ..io.arrays import write_npz
-from . import figure1, figure2, figure5, table1
+from . import figure1, figure2, figure5, figure6, table1
 from .curves import PanelCurves
 from .outcome import Outcome
 from .panels import panel_curves, planned_work
@@ -24,7 +24,7 @@ from .writing import CURVES, make_folder, write_figure, write_page
 
 __all__ = ["TARGETS", "Outcome", "reproduce"]
 
-TARGETS = ("figure1", "figure2", "figure3", "figure4", "figure5", "table1", "table2")
+TARGETS = ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "table2")
 DRAW_AGAIN = 60.0  # seconds after which a figure is drawn before it is complete
 REAL = tuple(key for key in figure2.PANELS if key != "rcv1-uniform")
 
@@ -169,6 +169,10 @@ def run_alone(
         outcome.rates = figure5.measure_rates()
         outcome.processor = time.process_time() - began
         write_figure(place, "figure5", outcome)
+    if "figure6" in targets:
+        talk.say("figure6: convergence against staleness")
+        outcome.races = figure6.measure_races()
+        write_figure(place, "figure6", outcome)
     if "table2" in targets:
         mine = [source for source in whole if source.panel in REAL]
         for source, panel in zip(mine, panels_of(mine, "logistic", outcome.settings), strict=True):

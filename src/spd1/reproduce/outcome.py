@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import figure5
+from . import figure5, figure6
 from .curves import PanelCurves
 from .settings import Settings
 from .verdicts import Verdict
@@ -21,6 +21,7 @@ class Outcome:
         self.runs4: dict[str, dict[str, Any]] = {}
         self.panels4: list[PanelCurves] = []
         self.rates: list[figure5.Rate] = []
+        self.races: list[figure6.Race] = []
         self.table1: list[dict[str, Any]] = []
         self.table2: list[dict[str, Any]] = []
         self.verdicts: list[Verdict] = []

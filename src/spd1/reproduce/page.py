@@ -12,6 +12,7 @@ from . import (
     figure3,
     figure4,
     figure5,
+    figure6,
     grids,
     leads,
     readings,
@@ -102,6 +103,8 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
                 for r in outcome.rates
             ]
         )  # fmt: skip
+    if outcome.races:
+        page.heading("Figure 6").picture(place / "figure6.png", figure6.CAPTION)
 
 
 def _steps_row(curves: PanelCurves) -> dict[str, str]:

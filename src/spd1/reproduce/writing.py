@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import replacing
-from . import figure1, figure2, figure3, figure4, figure5
+from . import figure1, figure2, figure3, figure4, figure5, figure6
 from .curves import write_csv
 from .outcome import Outcome
 from .page import write_report
@@ -65,6 +65,9 @@ def write_figure(place: Path, name: str, outcome: Outcome) -> None:
         for panel in done:
             key = panel.panel.key
             figure4.write_csv(place / "curves" / f"figure4-{key}.csv", panel, outcome.runs4[key])
+    elif name == "figure6":
+        figure6.draw(place, outcome.races)
+        figure6.write_csv(place / "curves" / "figure6.csv", outcome.races)
     else:
         figure5.draw(place, outcome.rates)
         figure5.write_csv(place / "curves" / "figure5.csv", outcome.rates)

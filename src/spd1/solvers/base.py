@@ -64,6 +64,7 @@ class Method(ABC):
     most_looks: ClassVar[float] = math.inf  # ... looks at the certificate
     needs_smooth_loss: ClassVar[bool] = False
     takes_cuts: ClassVar[bool] = False  # whether the data may be cut into several tiles
+    takes_races: ClassVar[bool] = False  # whether threads may share all they write: engine 'async'
     remembers: ClassVar[tuple[str, ...]] = (
         "t", "steps", "tied", "passes_ahead", "updates", "largest",
     )  # fmt: skip
@@ -71,6 +72,8 @@ class Method(ABC):
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate
+    stale: bool = False  # whether steps use sums that other tiles left behind
+    side_by_side: bool = False  # whether parts of the work go on with copies of their own
     tied: bool = False  # whether the second variable follows the first
     state: Any = None
     engine: Engine = Serial()  # who runs its tasks
@@ -126,6 +129,10 @@ class Method(ABC):
     def paper_passes(self) -> float:
         """The paper's own count: nd one-entry steps, n row steps or a snapshot are a pass each."""
         return self.ledger.paper_passes
+
+    def work_with(self, engine: Engine) -> None:
+        """Take an engine: who runs the tasks from now on."""
+        self.engine = engine
 
     def prepare(self, sampling: str) -> None:
         """Allocate what does not depend on the starting point."""
@@ -217,7 +224,11 @@ class TileMethod(Method):
         grid = self.grid
         for tasks in self.rounds(grid):
             self.ledger.entries += self.engine.run(grid, tasks)
+            self.settle()
             yield
+
+    def settle(self) -> None:
+        """Put together what the tasks of a round kept to themselves."""
 
 
 def copied(value: Any) -> Any:

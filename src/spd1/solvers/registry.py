@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import IncompatibleError, ParameterError
 
 if TYPE_CHECKING:
     from .base import Method
@@ -38,6 +38,13 @@ DIRECT_METHODS = {
     "descent": ("sprint.methods", "Descent"),
 }
 
+#: The forms that tile methods have on data that is cut into several tiles.
+CUT_FORMS = {
+    "rows": ("rows.cut", "CutRows"),
+    "spd1": ("entries.cut", "CutSPD1"),
+    "spd1-vr": ("entries.cut", "CutSPD1VR"),
+}
+
 #: Methods that take the ``tile`` argument of ``solve``.
 TILED = ("spd1", "spd1-vr")
 
@@ -47,19 +54,34 @@ def method_class(name: str) -> type[Method]:
     known = METHODS | SPECIAL_METHODS | DIRECT_METHODS
     if name not in known:
         raise ParameterError(f"unknown method {name!r}: choose from auto, {', '.join(known)}")
-    module, cls = known[name]
+    return _found(*known[name])
+
+
+def _found(module: str, cls: str) -> type[Method]:
     found: type[Method] = getattr(import_module(f".{module}", __package__), cls)
     return found
 
 
-def builder(name: str, problem: Any, tile: Any) -> Callable[..., Method]:
+def builder(name: str, problem: Any, tile: Any, racing: bool = False) -> Callable[..., Method]:
     """What builds the method for a problem, on tiles if these are asked for; or a refusal."""
     kind = method_class(name)
     kind.refuse(problem)
+    if racing and not (kind.takes_races and tile is None and problem.grid.shape == (1, 1)):
+        raise IncompatibleError(
+            f"engine 'async', whose threads share all they write, takes 'rows', 'spd1' or "
+            f"'spd1-vr' on data in one piece and without tile=, not this {name}: use engine "
+            "'threads'"
+        )
+    cut = problem.grid.shape != (1, 1)
     if tile is None:
-        return kind
+        return _found(*CUT_FORMS[name]) if cut and name in CUT_FORMS else kind
     if name not in TILED:
         raise ParameterError(f"method {name!r} has no tiles: use 'spd1-vr' or 'spd1'")
+    if cut:
+        raise IncompatibleError(
+            f"tile= of {name} takes data in one piece, and this is cut into "
+            f"{problem.grid.shape[0]} x {problem.grid.shape[1]} tiles: leave tile= or grid= out"
+        )
     from .entries.tile_shapes import on_tiles
 
     return on_tiles(name, problem, tile)

@@ -17,7 +17,7 @@ from ...errors import DataError, ParameterError
 from ...kernel.jit import compiled
 from ...kernel.rng import index
 
-__all__ = ["SAMPLINGS", "Nonzeros", "Uniform", "choose_sampling", "make_sampler"]
+__all__ = ["SAMPLINGS", "Nonzeros", "Uniform", "choose_sampling", "make_sampler", "tile_samplers"]
 
 SAMPLINGS = ("auto", "uniform", "nonzeros")
 
@@ -141,3 +141,27 @@ def make_sampler(grid: Grid, sampling: str) -> Uniform | Nonzeros:
         1.0 / np.maximum(r, 1),
         grid.n / np.maximum(k, 1),
     )
+
+
+def tile_samplers(grid: Grid, sampling: str) -> list[list[Uniform | Nonzeros | None]]:
+    """Samplers of every tile, with the shares of all the data; None where nothing is stored."""
+    rows, columns = grid.shape
+    found: list[list[Uniform | Nonzeros | None]] = [[None] * columns for _ in range(rows)]
+    kind = choose_sampling(grid, sampling)
+    if grid.stored == 0 and kind == "nonzeros":
+        make_sampler(Grid.whole(grid.tiles[0][0]), kind)  # refuses
+    for row in range(rows):
+        part = slice(grid.row_ends[row], grid.row_ends[row + 1])
+        for column, tile in enumerate(grid.tiles[row]):
+            if kind == "nonzeros" and tile.stored == 0:
+                continue
+            sampler = make_sampler(Grid([[tile]], grid.ledger), kind)
+            if isinstance(sampler, Uniform):
+                found[row][column] = sampler._replace(share=1.0 / grid.d)
+                continue
+            across = slice(grid.column_ends[column], grid.column_ends[column + 1])
+            found[row][column] = sampler._replace(
+                row_shares=1.0 / np.maximum(grid.row_counts[part], 1),
+                column_shares=grid.n / np.maximum(grid.column_counts[across], 1),
+            )
+    return found

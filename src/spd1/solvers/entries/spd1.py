@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from ...engines.serial import Task
 from ...kernel.jit import helper, kernel
 from ..base import typical_sizes
 from .base import EntryMethod
-from .tuning import AHEAD, CAUTION
+from .tuning import AHEAD, CAUTION, STEPS_A_PIECE
 
 CONSTANT, INVERSE_SQRT, INVERSE_LINEAR = 0, 1, 2
 
@@ -90,6 +89,7 @@ class SPD1(EntryMethod):
     kind = CONSTANT
     delays = (4.0, 4.0)  # of eta and tau, where they fade as 1 / (t + delay)
     head_start = 0  # automatic steps start as if a pass had been made: less wild
+    takes_cuts = True
 
     def adopt(self, proposal: Proposal) -> None:
         """Automatic steps fade as Theorem 1 says, those of a theorem as it says; others stay."""
@@ -99,7 +99,7 @@ class SPD1(EntryMethod):
         kinds = {"auto": INVERSE_SQRT, "theory": theory, "published": theory}
         self.kind = kinds.get(proposal.source, CONSTANT)
         self.delays = (4.0 * p.d, 4.0 * p.n) if proposal.source == "theory" else (4.0, 4.0)
-        self.head_start = self.a_pass if proposal.source == "auto" else 0
+        self.head_start = self.time_of_pass if proposal.source == "auto" else 0
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         n, d = self.problem.n, self.problem.d
@@ -115,22 +115,25 @@ class SPD1(EntryMethod):
             sums[:] = 0.0
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
-        for first, count in self.chunks(self.a_pass):
-            self.t = first + count
-            self.ledger.paper_passes += count / self.a_pass
-            yield [Task(0, 0, partial(self.steps_on, first=first, count=count))]
+        return self.side_by_side_steps(self.steps_on, self.time_of_pass)
 
-    def steps_on(self, tile: Any, first: int, count: int) -> float:
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
         """Steps first .. first + count - 1 on a tile; returns the entries read."""
         del tile  # the sampler knows it
-        p = self.problem
-        s = self.steps
-        steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window, *self.delays)
-        spd1_steps(
-            self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
-            self.key,
-        )  # fmt: skip
+        p, steps = self.problem, self.schedule()
+        for start, some in self.engine.pieces(first, count, STEPS_A_PIECE):
+            spd1_steps(
+                self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, start, some, key
+            )
         return count * p.stored / self.a_pass
+
+    def schedule(self) -> Schedule:
+        """The steps in force, as kernels take them; slower where many go by in a tick of time."""
+        eta, tau = self.steps["eta"], self.steps["tau"]
+        if self.kind == INVERSE_SQRT:
+            slower = math.sqrt(self.time_of_pass / self.a_pass)
+            eta, tau = slower * eta, slower * tau
+        return Schedule(eta, tau, self.kind, self.origin, self.window, *self.delays)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
         s, T = self.state, self.t - self.window

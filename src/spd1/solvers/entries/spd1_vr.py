@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from ...engines.serial import Task
 from ...kernel.jit import kernel
 from ..base import saddle_steps
 from .base import EntryMethod
-from .tuning import AHEAD
+from .tuning import AHEAD, STEPS_A_PIECE
 
 ENTRIES_A_STEP = 3  # a_ij, a_i'j, a_ij'
 CONTRACTION_FACTOR = 4096.0 / 5.0 * math.log(5.0)  # Theorem 3: (1 - 5/(4096 m))^T <= 1/5
@@ -64,6 +63,7 @@ class SPD1VR(EntryMethod):
 
     name = "spd1-vr"
     remembers = (*EntryMethod.remembers, "inner_steps")
+    takes_cuts = True
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
@@ -78,26 +78,27 @@ class SPD1VR(EntryMethod):
         super().adopt(proposal)
         self.inner_steps = self.theory_inner_steps() if proposal.source == "theory" else self.a_pass
 
-    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+    def take_snapshot(self, grid: Grid) -> None:
+        """The full gradients, at the point where an epoch begins."""
         p, s = self.problem, self.state
         s.x_snap[:], s.y_snap[:] = s.x, s.y
         s.gradient[:] = grid.adjoint(p.c * s.y)
         s.margins[:] = grid.margins(s.x)
         self.ledger.paper_passes += 1
-        for first, count in self.chunks(self.inner_steps):
-            self.t = first + count
-            self.ledger.paper_passes += count / self.a_pass
-            yield [Task(0, 0, partial(self.steps_on, first=first, count=count))]
 
-    def steps_on(self, tile: Any, first: int, count: int) -> float:
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+        self.take_snapshot(grid)
+        return self.side_by_side_steps(self.steps_on, -(-self.inner_steps // len(self.lanes)))
+
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
         """Inner steps first .. first + count - 1 on a tile; returns the entries read."""
         del tile  # the sampler knows it
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
-        spd1_vr_steps(
-            self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, first, count,
-            self.key,
-        )  # fmt: skip
+        for start, some in self.engine.pieces(first, count, STEPS_A_PIECE):
+            spd1_vr_steps(
+                self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, start, some, key
+            )
         density = p.stored / self.a_pass  # uniform draws of sparse data mostly read nothing
         return ENTRIES_A_STEP * count * density
 

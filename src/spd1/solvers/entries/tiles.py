@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 class OnTiles(TileMethod):
     """What the tiled methods share: their tiles and the sampling of these."""
 
+    takes_cuts = False
+
     def __init__(
         self,
         problem: Problem,
@@ -90,18 +92,18 @@ class OnTiles(TileMethod):
 class TiledSPD1(OnTiles, SPD1):
     """Algorithm 1 with a tile a step."""
 
-    def steps_on(self, tile: Any, first: int, count: int) -> float:
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
         p, s = self.problem, self.steps
         steps = Schedule(s["eta"], s["tau"], self.kind, self.origin, self.window)
         if self.dense:
             tile_spd1_steps(
                 tile, p.n, None, self.tile, self.rows, self.state, p.loss, p.net, steps, first,
-                count, self.key,
+                count, key,
             )  # fmt: skip
         else:
             sparse_spd1_steps(
                 tile, p.n, None, self.tile, self.rows, self.column_shares, self.state, p.loss,
-                p.net, steps, (first, count), self.key,
+                p.net, steps, (first, count), key,
             )  # fmt: skip
         return count * p.stored / self.a_pass
 
@@ -114,12 +116,11 @@ class TiledSPD1(OnTiles, SPD1):
 class TiledSPD1VR(OnTiles, SPD1VR):
     """Algorithm 2 with tiles for its three entries."""
 
-    def steps_on(self, tile: Any, first: int, count: int) -> float:
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
         tile_vr_steps(
-            tile, p.n, self.tile, self.rows, self.state, p.loss, p.net, steps, first, count,
-            self.key,
+            tile, p.n, self.tile, self.rows, self.state, p.loss, p.net, steps, first, count, key,
         )  # fmt: skip
         return ENTRIES_A_STEP * count * p.stored / self.a_pass
 

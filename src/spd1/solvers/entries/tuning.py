@@ -9,6 +9,7 @@ AHEAD = 32  # steps whose entries are read together: SPD1 160 -> 74 ns a step on
 CAUTION = 0.2  # share of Theorem 1's steps that did best over many problems
 STRIP = 512  # columns that are summed and stepped at once: their sums stay in the first cache
 SDCA_SHARE = 0.5  # eta = SDCA_SHARE / (mu n) was best or nearly so on all dense data with d >= n
+STEPS_A_PIECE = 2_000  # engine="async": steps of a thread between two looks at what others did
 
 # tile="auto"
 L1_BYTES, L2_BYTES = 32 * 1024, 1024 * 1024  # caches that nearly every core has

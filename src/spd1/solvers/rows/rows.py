@@ -25,14 +25,16 @@ import numpy as np
 
 from ...certificate.points import DualPoint, Pair, pair_of
 from ...control.balance import BalancedSteps
+from ...control.steps import Proposal
 from ...data.grid import Grid
-from ...engines.serial import Task
+from ...engines.serial import Engine, Serial, Task
 from ...errors import IncompatibleError, ParameterError
 from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
 from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
+from .blocks import Copies, Plan, plan_of
 from .kernels import (
     GRADIENT,
     SHRINK,
@@ -44,6 +46,7 @@ from .kernels import (
     tie,
     tied_row_steps,
 )
+from .tuning import ROWS_A_PIECE
 
 GIVEN, TIED, LOOSE = range(3)  # x as given to begin; as G tells it; on its own, in the table
 
@@ -70,6 +73,11 @@ class RowTiles(TileMethod):
     fallback = Newton
     reads_norms = True
     maintains = "gradient"
+    takes_cuts = True
+    takes_races = True
+    remembers = (*TileMethod.remembers, "alone")
+    alone: bool = False  # whether rows are visited one after the other, whatever the engine
+    copies: Copies | None = None
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -98,6 +106,15 @@ class RowTiles(TileMethod):
     def grid(self) -> Grid:
         return self.problem.grid.by_rows
 
+    def work_with(self, engine: Engine) -> None:
+        super().work_with(engine)
+        if engine.racing:
+            self.maintains = ""  # a look computes what it needs
+
+    def adopt(self, proposal: Proposal) -> None:
+        super().adopt(proposal)
+        self.alone = self.alone or proposal.alone
+
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         if v is None:
@@ -112,16 +129,28 @@ class RowTiles(TileMethod):
 
     def loosen(self) -> None:
         """Put x and G side by side: x goes its own way from here."""
-        table = np.empty((self.problem.d, 4), order="F" if self.dense else "C")
-        table[:, X], table[:, GRADIENT] = self.point()
-        self.state = self.state._replace(table=table, form=LOOSE)
+        x, G = self.point()
+        self.state = self.state._replace(table=self.new_table(), form=LOOSE)
+        for columns, table in self.tables():
+            table[:, X], table[:, GRADIENT] = x[columns], G[columns]
+
+    def new_table(self) -> np.ndarray:
+        """Room for four numbers per feature: dense rows read them apart, see ``RowTileState``."""
+        return np.empty((self.problem.d, 4), order="F" if self.dense else "C")
+
+    def tables(self) -> list[tuple[slice, np.ndarray]]:
+        """Columns, and the table of these; one a column of tiles."""
+        return [(slice(0, self.problem.d), self.state.table)]
 
     def set_steps(self) -> None:
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
-        p, table = self.problem, self.state.table
-        eta = self.steps["eta"]
-        table[:, STEP] = eta if self.dense else eta * p.n / np.maximum(p.grid.column_counts, 1)
-        table[:, SHRINK] = 1.0 / (1.0 + table[:, STEP] * p.reg.l2)
+        p, eta = self.problem, self.steps["eta"]
+        l2 = p.reg.l2
+        for columns, table in self.tables():
+            table[:, STEP] = eta
+            if not self.dense:
+                table[:, STEP] = eta * p.n / np.maximum(p.grid.column_counts[columns], 1)
+            table[:, SHRINK] = 1.0 / (1.0 + table[:, STEP] * (l2[columns] if np.ndim(l2) else l2))
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         p = self.problem
@@ -132,38 +161,87 @@ class RowTiles(TileMethod):
             if self.state.form != LOOSE:
                 self.loosen()
             self.set_steps()
-        rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
+        self.copies = self.new_copies() if self.side_by_side else None
         for _ in range(self.passes_ahead):
             first = self.t
             shuffle_blocks(self.order, self.key, first, self.block)
-            for start in range(0, p.n, rows):
-                part = self.order[start : start + rows]
-                self.t = first + start + len(part)
-                self.updates += len(part)
-                self.ledger.paper_passes += len(part) / p.n
-                yield [Task(0, 0, partial(self.visit, part=part))]
+            for start, stop in self.stretches():
+                self.t = first + stop
+                self.updates += stop - start
+                self.ledger.paper_passes += (stop - start) / p.n
+                yield [
+                    Task(0, 0, partial(self.visit, part=part, number=number))
+                    for number, part in enumerate(self.blocks_of(self.order[start:stop]))
+                ]
 
-    def visit(self, tile: Any, part: np.ndarray) -> float:
+    @property
+    def plan(self) -> Plan:
+        """How rows are split among copies."""
+        return plan_of(self.problem, self.tied)
+
+    @property
+    def side_by_side(self) -> bool:  # type: ignore[override]
+        """Whether blocks of rows are visited at the same time, see ``blocks``."""
+        one = self.alone or self.engine.racing or isinstance(self.engine, Serial)
+        return not one and self.plan.blocks > 1
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """First and last + 1 of the rows that are visited before anyone looks up."""
+        p = self.problem
+        rows = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
+        if self.copies is not None:
+            rows = -(-p.n // self.plan.stretches)
+        for start in range(0, p.n, rows):
+            yield start, min(start + rows, p.n)
+
+    def blocks_of(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Rows that are visited at the same time: in one block, or in one a copy."""
+        count = 1 if self.copies is None else len(self.copies.each)
+        return np.array_split(rows, self.engine.n_threads if self.engine.racing else count)
+
+    def new_copies(self) -> Copies:
+        """Copies of what the rows of a block read and write, y aside."""
+        plan, state = self.plan, self.state
+        if self.tied:
+            return Copies(state.G, plan.blocks)
+        moving = 2 if self.dense else 4  # dense tables have x and G in front, others in between
+        return Copies(state.table.ravel(order="K"), plan.blocks, moving * self.problem.d)
+
+    def settle(self) -> None:
+        if self.copies is not None:
+            self.copies.add_up()
+
+    def visit(self, tile: Any, part: np.ndarray, number: int) -> float:
         """Visit some rows of a tile; returns the entries read."""
         p, state = self.problem, self.state
-        if self.tied:
-            tied_row_steps(
-                tile, None, p.b, self.tied_geometry, state.y, state.G, p.loss, p.net,
-                self.scale, part,
-            )  # fmt: skip
-        else:
-            loose = RowTileState(state.y, state.table)
+        mine = None if self.copies is None else self.copies.each[number]
+        for start, count in self.engine.pieces(0, len(part), ROWS_A_PIECE):
+            order = part[start : start + count]
+            if self.tied:
+                tied_row_steps(
+                    tile, None, p.b, self.tied_geometry, state.y, state.G if mine is None else mine,
+                    p.loss, p.net, self.scale, order,
+                )  # fmt: skip
+                continue
+            table = state.table if mine is None else self.as_table(mine)
             row_tile_steps(
-                tile, p.n, None, p.b, self.geometry, loose, p.loss, p.net, self.steps["eta"],
-                part,
+                tile, p.n, None, p.b, self.geometry, RowTileState(state.y, table), p.loss, p.net,
+                self.steps["eta"], order,
             )  # fmt: skip
         return len(part) / p.n * p.stored
+
+    def as_table(self, flat: np.ndarray) -> np.ndarray:
+        """A table whose numbers lie in one vector, as kernels are used to it."""
+        return flat.reshape(4, -1).T if self.dense else flat.reshape(-1, 4)
 
     def point(self) -> tuple[np.ndarray, np.ndarray]:
         """X and G as they are now."""
         state = self.state
         if state.form == LOOSE:
-            return state.table[:, X].copy(), state.table[:, GRADIENT].copy()
+            x, G = np.empty(self.problem.d), np.empty(self.problem.d)
+            for columns, table in self.tables():
+                x[columns], G[columns] = table[:, X], table[:, GRADIENT]
+            return x, G
         if state.form == GIVEN:
             return state.x, state.G
         if self.scale != 0.0:
@@ -178,9 +256,20 @@ class RowTiles(TileMethod):
             p, (x, G) = self.problem, self.point()
             if not np.all(np.isfinite(x)):
                 x = np.full(p.d, math.inf)
+            if self.engine.racing:  # updates of G may be lost
+                G = p.adjoint(p.c * self.state.y)
+                self.take_gradient(G)
             self.largest = max(self.largest, size_of(G))
             self._pair = pair_of(p, x, p.margins(x), self.state.y.copy(), -G)
         return self._pair
+
+    def take_gradient(self, G: np.ndarray) -> None:
+        """Put the true G in place of the one kept up to date."""
+        if self.state.form != LOOSE:
+            self.state.G[:] = G
+            return
+        for columns, table in self.tables():
+            table[:, GRADIENT] = G[columns]
 
     def drift(self, dual: DualPoint) -> float:
         return gradient_drift(self.problem, dual.v, self.updates, self.largest)

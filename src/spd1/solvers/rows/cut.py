@@ -1,0 +1,207 @@
+"""Rows on data that is cut into tiles, in conflict-free rounds.
+
+A tile (I, J) moves y_I, x_J and G_J. What it takes from the rest was left there by other tiles:
+
+- the margins of its rows: for the columns of other tiles the sums A_IK x_K as they were when tile
+  (I, K) was visited last, for its own columns what x_J says now;
+- G_J: before its rows are visited, the moves that y_I has made in other columns of tiles since
+  the last visit are added.
+
+So a visit reads the tile three times: it adds to G_J, visits the rows, and sums up A_IJ x_J for the
+others. With whole rows (one column of tiles) nothing is left behind, and a visit reads once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...certificate.points import Pair, pair_of
+from ...data import products
+from ...data.grid import Grid
+from ...engines.serial import Task
+from ...kernel.rng import shuffle_blocks
+from ..base import size_of
+from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
+from .kernels import GRADIENT, Geometry, RowTileState, X, row_tile_steps, tie, tied_row_steps
+from .rows import GIVEN, LOOSE, TIED, RowTiles
+from .tuning import COLUMNS_UNDAMPED
+
+__all__ = ["CutRowState", "CutRows"]
+
+
+class CutRowState(NamedTuple):
+    """The state of rows, and what tiles have left for each other: a column a column of tiles.
+
+    ``table`` holds the tables of the columns of tiles one after the other. ``margins`` has the sums
+    A_IJ x_J and ``seen`` the y_I that G_J knows of; both are empty where rows are whole.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    G: np.ndarray
+    table: np.ndarray
+    form: int
+    margins: np.ndarray
+    seen: np.ndarray
+
+
+class CutRows(RowTiles):
+    """Rows of tiles, the tiles of a round side by side."""
+
+    remembers = (*RowTiles.remembers, "fresh")
+    fresh: bool = False  # whether tiles have left sums for each other since the run began
+
+    def prepare(self, sampling: str) -> None:
+        super().prepare(sampling)
+        self.whole_rows = self.problem.grid.shape[1] == 1
+        self.alone = True  # its tiles run side by side, not blocks of rows
+        if self.whole_rows:
+            return
+        self.stale = True
+        self.maintains = ""  # a look computes what it needs: sums of tiles are out of date
+        if self.tied:
+            damped = max(1.0, self.problem.grid.shape[1] ** 2 / COLUMNS_UNDAMPED**2)
+            known = self.tied_geometry
+            self.tied_geometry = Geometry(known.row_norms_squared * damped, known.weights)
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        p, columns = self.problem, 0 if self.whole_rows else self.problem.grid.shape[1]
+        if v is None:
+            v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
+        left = np.zeros((p.n, columns), order="F")
+        seen = np.asfortranarray(np.repeat(y[:, None], columns, axis=1))
+        self.state = CutRowState(x, y.copy(), -v, np.zeros(0), GIVEN, left, seen)
+        self.largest = max(self.largest, size_of(v))
+        self._pair = None
+        self.fresh = self.whole_rows  # then there is nothing to leave
+
+    def new_table(self) -> np.ndarray:
+        return np.empty(4 * self.problem.d)
+
+    def tables(self) -> list[tuple[slice, np.ndarray]]:
+        grid = self.problem.grid
+        return [(columns_of(grid, q), self.table_of(q)) for q in range(grid.shape[1])]
+
+    def table_of(self, column: int) -> np.ndarray:
+        """The table of a column of tiles: in one piece, as kernels are used to it."""
+        part = columns_of(self.problem.grid, column)
+        return self.as_table(self.state.table[4 * part.start : 4 * part.stop])
+
+    def x_of(self, column: int) -> np.ndarray:
+        """The part of x that belongs to a column of tiles."""
+        part, state = columns_of(self.problem.grid, column), self.state
+        if state.form == LOOSE:
+            return self.table_of(column)[:, X].copy()
+        x = np.empty(part.stop - part.start)
+        if state.form == GIVEN:
+            x[:] = state.x[part]
+        elif self.scale != 0.0:
+            x[:] = self.scale * state.G[part]
+        else:
+            tie(state.G[part], net_of(self.problem.net, part), x)
+        return x
+
+    def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+        p = self.problem
+        self._pair = None
+        if self.tied:
+            changed = self.state.form != TIED
+            self.state = self.state._replace(form=TIED)
+        else:
+            changed = False
+            if self.state.form != LOOSE:
+                self.loosen()
+            self.set_steps()
+        if changed or not self.fresh:
+            yield self.sums(grid)
+        for _ in range(self.passes_ahead):
+            first = self.t
+            self.t += p.n
+            self.updates += p.n
+            self.ledger.paper_passes += 1
+            for tiles in rounds_of(grid.shape):
+                yield [Task(*at, partial(self.visit_tile, at=at, first=first)) for at in tiles]
+
+    def sums(self, grid: Grid) -> list[Task]:
+        """Tasks that compute what tiles leave for each other; each writes a place of its own."""
+        self.fresh = True
+        if self.whole_rows:
+            return []
+        rows, columns = grid.shape
+        places = [(row, column) for row in range(rows) for column in range(columns)]
+        return [Task(*at, partial(self.sum_up, at=at)) for at in places]
+
+    def sum_up(self, tile: Any, at: tuple[int, int]) -> float:
+        """A_IJ x_J, for the other tiles of the row."""
+        rows = rows_of(self.problem.grid, at[0])
+        self.state.margins[rows, at[1]] = products.margins(tile, self.x_of(at[1]))
+        return float(tile.stored)
+
+    def visit_tile(self, tile: Any, at: tuple[int, int], first: int) -> float:
+        """Visit the rows of a tile; returns the entries read."""
+        grid, state = self.problem.grid, self.state
+        rows, columns = rows_of(grid, at[0]), columns_of(grid, at[1])
+        order = np.arange(rows.stop - rows.start)
+        shuffle_blocks(order, stream_of(self.key, *at), first, self.block)
+        if self.whole_rows:
+            self.steps_on_tile(tile, rows, columns, at[1], None, order)
+            return float(tile.stored)
+        y, seen = state.y[rows], state.seen[rows, at[1]]
+        moves = self.problem.c[rows] * (y - seen)
+        read = float(tile.stored)
+        if np.any(moves):
+            G = state.G[columns] if self.tied else self.table_of(at[1])[:, GRADIENT]
+            G += products.adjoint(tile, moves)
+            read += tile.stored
+        outside = np.zeros(len(y))
+        for other in range(grid.shape[1]):
+            if other != at[1]:
+                outside += state.margins[rows, other]
+        self.steps_on_tile(tile, rows, columns, at[1], outside, order)
+        seen[:] = y
+        return read + self.sum_up(tile, at)
+
+    def steps_on_tile(
+        self,
+        tile: Any,
+        rows: slice,
+        columns: slice,
+        column: int,
+        outside: np.ndarray | None,
+        order: np.ndarray,
+    ) -> None:
+        p, state = self.problem, self.state
+        geometry = self.tied_geometry if self.tied else self.geometry
+        geometry = Geometry(geometry.row_norms_squared[rows], geometry.weights[rows])
+        net, y = net_of(p.net, columns), state.y[rows]
+        if self.tied:
+            tied_row_steps(
+                tile, outside, p.b[rows], geometry, y, state.G[columns], p.loss, net, self.scale,
+                order,
+            )  # fmt: skip
+        else:
+            loose = RowTileState(y, self.table_of(column))
+            row_tile_steps(
+                tile, p.n, outside, p.b[rows], geometry, loose, p.loss, net, self.steps["eta"],
+                order,
+            )  # fmt: skip
+
+    def evaluated(self) -> Pair:
+        """The pair (x, y); where rows are cut, with all sums made anew, for the next visits too."""
+        if self.whole_rows or self._pair is not None:
+            return super().evaluated()
+        p, (x, _) = self.problem, self.point()
+        if not np.all(np.isfinite(x)):
+            x = np.full(p.d, math.inf)
+        y = self.state.y.copy()
+        G = p.adjoint(p.c * y)
+        self.ledger.entries += self.engine.run(self.grid, self.sums(self.grid))
+        self.take_gradient(G)
+        self.state.seen[:] = y[:, None]
+        self._pair = pair_of(p, x, self.state.margins.sum(axis=1), y, -G)
+        return self._pair

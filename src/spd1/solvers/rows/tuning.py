@@ -1,0 +1,19 @@
+"""The tuned numbers of rows."""
+
+from __future__ import annotations
+
+# Rows side by side
+ROW_BLOCKS = (
+    2  # of rows with copies of their own; 4 took as many passes only with twice the meetings
+)
+STRETCHES = 8  # of a pass: with 4, 20news at l2 = 1e-5 took 35 passes instead of 13
+LEAST_STRETCH = 50_000  # entries of a block between two meetings: fewer take less time than to meet
+DEAREST_MEETINGS = 1.2  # numbers read by the meetings of a pass over entries read by its steps
+SUM_STRIP = 512  # numbers that are added up at once: they stay in the first cache
+
+# Cut data: |a_i|^2 is taken (columns of tiles / this)^2 times as large while x is tied. Less and
+# 8 x 8 tiles diverged or left x untied for good; more, and all grids took more passes.
+COLUMNS_UNDAMPED = 8**0.5
+
+# engine="async"
+ROWS_A_PIECE = 128  # rows of a thread between two looks at what others have done meanwhile
