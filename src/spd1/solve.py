@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,8 @@ def solve(
     y0: Any = None,
     callback: Callback | None = None,
     verbose: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
 ) -> Result:
     """Minimise a problem until its certified relative duality gap is at most ``tol``.
 
@@ -97,6 +100,12 @@ def solve(
         Called with a ``Progress`` row after each evaluation; a true return value stops the run.
     verbose : bool
         Show a live progress line on standard error.
+    checkpoint : path, optional
+        A file that keeps the run: where it exists the run goes on from it, else it begins. A run
+        that goes on ends with the same bits as one that was never stopped. Ctrl-C and SIGTERM
+        write it, too, and limits wait for the end of an epoch. See docs/checkpoints.md.
+    every : float
+        Seconds between two writings of the checkpoint.
 
     Returns
     -------
@@ -123,11 +132,12 @@ def solve(
     from .engines.blas import one_thread
     from .engines.ledger import Ledger
     from .kernel.announce import watching
+    from .loop.checkpoint import Keeper, listening
     from .loop.progress import ProgressLine
     from .loop.run import Run
     from .solvers.auto import pick
     from .solvers.registry import builder, method_class
-    from .solvers.sprint.sprint import sprint
+    from .solvers.sprint.sprint import Sprint, sprint
 
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
@@ -137,25 +147,40 @@ def solve(
             _positive(limit, name)
     ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger)
-    chosen_here, found = method == "auto", None
     keep_pages()
-    if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
+    chosen_here, key, keeper = method == "auto", key_of(random_state), None
+    if checkpoint is not None:
+        settings = {
+            "method": method, "steps": steps, "sampling": sampling, "tile": tile,
+            "random_state": None if random_state is None else int(key), "x0": x0, "y0": y0,
+        }  # fmt: skip
+        limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
+        keeper = Keeper(checkpoint, every, problem, ledger, settings, limits)
+    kept = None if keeper is None else keeper.read()
+    if keeper is not None and isinstance(kept, Run):
+        with one_thread(), keeper.listening():
+            return kept.go_on(tol, callback, verbose, keeper)
+    found = kept if isinstance(kept, Sprint) else None
+    plain = chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None
+    if plain and found is None:
         line = ProgressLine("auto", tol) if verbose else None
-        with watching(line.compiling) if line else nullcontext():
+        with watching(line.compiling) if line else nullcontext(), listening(keeper):
             told = callback if line is None else line.telling(callback)
-            found = sprint(problem, tol, key_of(random_state), ledger, told)
-        if found is not None:
-            if found.status:
-                return result_of(found, ledger)
-            if found.certificate.rel_gap <= WORTH_KEEPING:
-                x0, y0 = found.x, found.certificate.y
-    with one_thread():
+            found = sprint(problem, tol, key, ledger, told, keeper, kept)
+            if keeper is not None and found is not None and found.status == "converged":
+                keeper.pause(found, found.status)
+    if found is not None:
+        if found.status and (found.certificate.rel_gap <= tol or found is not kept):
+            return result_of(found, ledger)
+        if found.certificate.rel_gap <= WORTH_KEEPING:
+            x0, y0 = found.x, found.certificate.y
+    with one_thread(), listening(keeper):
         label = method
         if chosen_here:
             method, reason = pick(problem)
             before = "" if found is None else f"{found.kind}, then "
             label = f"auto: {before}{method} ({reason})"
-        make, kind, key = builder(method, problem, tile), method_class(method), key_of(random_state)
+        make, kind = builder(method, problem, tile), method_class(method)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
         worker.tol = tol
@@ -172,7 +197,7 @@ def solve(
             least = problem.reg.minimiser(problem.d)
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
                 x, y, v = starting_point(problem, None, y0, kind)
-        return run.go(x, y, v, callback, verbose)
+        return run.go(x, y, v, callback, verbose, keeper)
 
 
 def result_of(found: Sprint, ledger: Ledger) -> Result:
