@@ -130,11 +130,12 @@ class Freezer:
         name = self.name_of(value, place)
         if not hasattr(value, "__dict__"):
             raise refusal(value, place)
-        left_out = getattr(kind, "rebuilt", ())
+        left_out = {
+            k for k in getattr(kind, "rebuilt", ()) if vars(value).get(k) is not None
+        }
         kept = {k: v for k, v in vars(value).items() if k not in left_out}
         attributes = {k: self.value(v, f"{place}.{k}") for k, v in kept.items()}
-        present = any(vars(value).get(name) is not None for name in left_out)
-        return {"object": attributes, "class": name, "rebuild": present}
+        return {"object": attributes, "class": name, "rebuild": bool(left_out)}
 
     def name_of(self, value: Any, place: str) -> str:
         kind = type(value)

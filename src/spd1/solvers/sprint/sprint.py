@@ -150,11 +150,13 @@ class Dash:
         )
         self.tol = self.aim = tol
         self.allowed = self.left = self.runner.most_passes  # passes
+        self.over = False  # whether it is there, hopeless, or out of passes
 
     def limit(self, tol: float, max_passes: float) -> None:
         """Go for a gap, within so many passes; both may change where a sprint goes on."""
         if tol != self.tol:
             self.tol = self.aim = tol
+            self.over = self.over and tol > self.rows[-1].rel_gap
         allowed = min(self.runner.most_passes, max_passes)
         if allowed != self.allowed:
             self.allowed, self.left = allowed, allowed - (self.allowed - self.left)
@@ -201,38 +203,48 @@ def dash(
     keeper: Keeps | None,
 ) -> tuple[Certificate, str]:
     """Call the kernel until there is a reason to stop; a call on much data is only a few passes."""
-    floor, status, rows, runner = floor_of(problem), "", state.rows, state.runner
-    record = np.empty((LOOKS, 4))
+    floor, status = floor_of(problem), ""
     while True:
-        ahead = min(state.left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
-        start = clock()
-        looks, passes = runner.run((SAFE * state.aim, floor, ahead, state.left), record)
-        taken = clock() - start
-        for at, primal, dual, gap in record[:looks].tolist():
-            rel_gap = relative(gap, primal, dual, floor)
-            row = noted(ledger, at, primal, dual, gap, rel_gap)
-            rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
-        ledger.entries += passes * problem.stored
-        ledger.paper_passes += passes
-        ledger.seconds += taken
-        state.left -= passes
-        near = rows[-1].rel_gap <= state.aim
-        if callback is not None and heard(callback, rows[-looks:]) and not near:
-            status = "interrupted"
-        if near or passes < ahead or status or state.left < 1.0 or ledger.spent:
-            c = runner.certificate(rows[-1], floor, state.tol)
+        if not state.over:
+            looks = call(state, problem, ledger, floor)
+            if callback is not None and heard(callback, state.rows[-looks:]):
+                status = "interrupted"
+        near = state.rows[-1].rel_gap <= state.aim
+        status = "" if near else status
+        if state.over or status or ledger.spent:
+            if status and keeper is not None:
+                keeper.write(state)
+            c = state.runner.certificate(state.rows[-1], floor, state.tol)
             wanted = near and state.tol < c.rel_gap < NEARLY_PROVEN * state.tol
             if not (wanted and state.left >= 1.0):
-                if status and keeper is not None:
-                    keeper.write(state)
                 return c, status
-            state.aim *= 0.1
+            state.aim, state.over = 0.1 * state.aim, False
         if keeper is not None:
             status = ledger.reached
             if status:
                 keeper.write(state)
-                return runner.certificate(rows[-1], floor, state.tol), status
+                return state.runner.certificate(state.rows[-1], floor, state.tol), status
             keeper.pause(state)
+
+
+def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
+    """Call the kernel once; returns how many looks it took."""
+    record = np.empty((LOOKS, 4))
+    ahead = min(state.left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
+    start = clock()
+    looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
+    taken = clock() - start
+    for at, primal, dual, gap in record[:looks].tolist():
+        rel_gap = relative(gap, primal, dual, floor)
+        row = noted(ledger, at, primal, dual, gap, rel_gap)
+        state.rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
+    ledger.entries += passes * problem.stored
+    ledger.paper_passes += passes
+    ledger.seconds += taken
+    state.left -= passes
+    near = state.rows[-1].rel_gap <= state.aim
+    state.over = near or passes < ahead or state.left < 1.0
+    return looks
 
 
 def noted(
