@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -23,6 +22,7 @@ from ..data.facts import Facts
 from ..engines.ledger import Ledger
 from ..errors import DataError, IncompatibleError, ParameterError
 from ..kernel.jit import clock
+from ..kernel.patience import SIGNALS
 from ..problem import Problem
 from ..version import __version__
 from .fingerprint import data_arrays, differences, fingerprint
@@ -30,10 +30,9 @@ from .snapshot import Frozen, Given, freeze, thaw
 
 __all__ = ["Keeper", "listening"]
 
-VERSION = 1
-COUNTS = ("entries", "products", "paper_passes", "seconds")
+CHECKPOINT_VERSION = 1
+COUNTED = ("entries", "products", "paper_passes", "seconds")
 COMPANIONS = ("by_rows", "by_columns")  # the data in the other order
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Keeper:
@@ -51,6 +50,8 @@ class Keeper:
         Arguments of ``solve`` that a run which goes on must share.
     limits : dict
         Those that it need not share.
+    others : dict, optional
+        Objects by name that every process has of its own, beside problem and ledger.
 
     Attributes
     ----------
@@ -68,12 +69,14 @@ class Keeper:
         ledger: Ledger,
         settings: dict[str, Any],
         limits: dict[str, Any],
+        others: dict[str, Any] | None = None,
     ) -> None:
         number = isinstance(every, (int, float, np.number)) and not isinstance(every, bool)
         if not number or not every >= 0:
             raise ParameterError(f"every must be a number of seconds, not negative, got {every!r}")
         self.path, self.every = check_place(path, "checkpoint"), float(every)
         self.problem, self.ledger, self.settings, self.limits = problem, ledger, settings, limits
+        self.others = others or {}
         self.status, self.changed = "", False
         self.written = clock()
         self.noted: list[int] = []
@@ -93,7 +96,7 @@ class Keeper:
         p, grid = self.problem, self.problem.grid
         objects = {
             "problem": p, "grid": grid, "ledger": self.ledger, "loss": p.loss, "reg": p.reg,
-            "net": p.net, "facts": p.facts, "facts of the grid": grid.facts,
+            "net": p.net, "facts": p.facts, "facts of the grid": grid.facts, **self.others,
         }  # fmt: skip
         arrays = data_arrays(grid) | {"labels": p.b, "weights": p.c}
         for name in COMPANIONS:
@@ -125,12 +128,12 @@ class Keeper:
             "fingerprint": self.words,
             "limits": self.limits,
             "status": status,
-            "counts": {name: float(getattr(self.ledger, name)) for name in COUNTS},
+            "counts": {name: float(getattr(self.ledger, name)) for name in COUNTED},
             "elapsed": clock() - self.ledger.started,
             "facts": [paid(p.facts), paid(p.grid.facts)],
             "nodes": nodes,
         }
-        write_archive(self.path, "checkpoint", VERSION, about, arrays)
+        write_archive(self.path, "checkpoint", CHECKPOINT_VERSION, about, arrays)
         self.written = clock()
 
     # Reading
@@ -139,7 +142,7 @@ class Keeper:
         """Where the run stood, or None if there is no file; the ledger goes on from there."""
         if not self.path.exists():
             return None
-        about, arrays = read_archive(self.path, "checkpoint", VERSION)
+        about, arrays = read_archive(self.path, "checkpoint", CHECKPOINT_VERSION)
         try:
             self.refuse_others(about)
             self.settle_facts(about["facts"])
@@ -176,7 +179,7 @@ class Keeper:
         """Let problem and ledger know what they knew; whatever was read to get here is free."""
         vars(self.problem).update(root["found"])
         self.problem.notes.update(root["notes"])
-        for name in COUNTS:
+        for name in COUNTED:
             setattr(self.ledger, name, float(about["counts"][name]))
         self.ledger.started = clock() - float(about["elapsed"])
 

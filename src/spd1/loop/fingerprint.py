@@ -13,8 +13,8 @@ from ..problem import Problem
 
 __all__ = ["data_arrays", "differences", "fingerprint"]
 
-BLOCK = 2**20  # bytes
-MOST_BLOCKS = 2**10  # more data is looked at in as many blocks, evenly spread: 1 GB
+HASHED_BYTES = 2**20  # bytes
+MOST_HASHED = 2**10  # more data is looked at in as many blocks, evenly spread: 1 GB
 
 
 def fingerprint(problem: Problem, settings: dict[str, Any]) -> dict[str, str]:
@@ -99,11 +99,11 @@ def add_values(total: Any, values: np.ndarray) -> None:
     """Add an array line by line, as far as it is looked at; nothing of it is copied whole."""
     if values.flags.forc:
         lines = values.reshape(-1, order="A")
-        step = max(1, BLOCK // max(values.itemsize, 1))
+        step = max(1, HASHED_BYTES // max(values.itemsize, 1))
     else:
         lines = values if abs(values.strides[0]) >= abs(values.strides[-1]) else values.T
-        step = max(1, BLOCK // max(values.itemsize * lines[:1].size, 1))
+        step = max(1, HASHED_BYTES // max(values.itemsize * lines[:1].size, 1))
     starts = range(0, len(lines), step)
-    skip = -(-len(starts) // MOST_BLOCKS)
+    skip = -(-len(starts) // MOST_HASHED)
     for start in sorted({*starts[::skip], *starts[-1:]}):
         total.update(np.ascontiguousarray(lines[start : start + step]).data)

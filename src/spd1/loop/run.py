@@ -115,9 +115,7 @@ class Run:
             self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
 
-    def go_on(
-        self, tol: float, callback: Callback | None, verbose: bool, keeper: Keeper
-    ) -> Result:
+    def go_on(self, tol: float, callback: Callback | None, verbose: bool, keeper: Keeper) -> Result:
         """Run on from where a keeper found it, with limits that may be others."""
         line = ProgressLine(self.method.name, tol) if verbose else None
         self.ledger.allow(self.method.most_passes)

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, IncompatibleError
+from ..kernel.stamp import PACKAGE
 
 __all__ = ["Frozen", "Given", "freeze", "thaw"]
 
-PACKAGE = __name__.partition(".")[0]
-PLAIN = (bool, int, float, str)
-FEW_ROWS = 8  # lists of more numbered tuples are kept as one array
+ATOMS = (bool, int, float, str)
+SHORT_LIST = 8  # lists of more numbered tuples are kept as one array
 
 
 class Given(NamedTuple):
@@ -97,7 +97,7 @@ class Freezer:
 
     def value(self, value: Any, place: str) -> Any:
         """What stands for a value: itself, or the number of a node."""
-        if value is None or type(value) in PLAIN:
+        if value is None or type(value) in ATOMS:
             return value
         if isinstance(value, np.generic):
             return {"scalar": [value.dtype.str, value.tobytes().hex()]}
@@ -117,7 +117,7 @@ class Freezer:
         if isinstance(value, np.ndarray):
             return self.array(value, place)
         kind = type(value)
-        if kind is list and len(value) > FEW_ROWS and alike(value):
+        if kind is list and len(value) > SHORT_LIST and alike(value):
             self.arrays.append(np.array(value, dtype=float))
             return {"rows": len(self.arrays) - 1, "class": self.name_of(value[0], place)}
         if kind in (list, tuple, set):
@@ -130,9 +130,7 @@ class Freezer:
         name = self.name_of(value, place)
         if not hasattr(value, "__dict__"):
             raise refusal(value, place)
-        left_out = {
-            k for k in getattr(kind, "rebuilt", ()) if vars(value).get(k) is not None
-        }
+        left_out = {k for k in getattr(kind, "rebuilt", ()) if vars(value).get(k) is not None}
         kept = {k: v for k, v in vars(value).items() if k not in left_out}
         attributes = {k: self.value(v, f"{place}.{k}") for k, v in kept.items()}
         return {"object": attributes, "class": name, "rebuild": bool(left_out)}
@@ -213,7 +211,7 @@ class Thawer:
             if isinstance(value, list):
                 value.extend(self.values(content))
             elif isinstance(value, dict):
-                value.update(self.values(pair) for pair in content)
+                value.update([tuple(self.values(pair)) for pair in content])
             elif isinstance(value, set):
                 value.update(self.values(content))
             else:

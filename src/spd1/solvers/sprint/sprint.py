@@ -145,9 +145,7 @@ class Dash:
     def __init__(self, problem: Problem, kind: str, tol: float, key: np.uint64) -> None:
         self.kind, self.rows = kind, list[Progress]()
         self.runner: AscentWorker | DescentWorker
-        self.runner = (
-            AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
-        )
+        self.runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
         self.tol = self.aim = tol
         self.allowed = self.left = self.runner.most_passes  # passes
         self.over = False  # whether it is there, hopeless, or out of passes
