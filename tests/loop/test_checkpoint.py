@@ -21,7 +21,8 @@ from support.custom_loss import LogCosh
 def labelled(n, d, loss, reg, layout=np.asarray):
     rng = np.random.default_rng([n, d])
     A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
-    return Problem(layout(A), np.where(A[:, 0] + 0.1 > 0, 1.0, -1.0), loss, reg)
+    b = np.arange(n) % 3 if loss == "poisson" else np.where(A[:, 0] + 0.1 > 0, 1.0, -1.0)
+    return Problem(layout(A), b, loss, reg)
 
 
 @pytest.fixture
@@ -46,7 +47,9 @@ def test_stopped_at_every_look_it_ends_with_the_same_bits(method, tmp_path):
         return cases.suited(method, weighted=method == "rows").problem()
 
     options = {"method": method, "tol": 1e-11, "max_passes": 40}
-    whole = solve(problem(), **options)
+    whole = solve(problem(), checkpoint=tmp_path / "whole", **options)
+    if whole.converged:  # else an epoch may have been cut off by the limit
+        assert_same(whole, solve(problem(), **options))
     parts, stops = in_parts(problem, tmp_path / "run", **options)
     assert_same(whole, parts)
     assert stops == len(whole.trace) - (2 if whole.converged else 1)
@@ -83,8 +86,6 @@ def test_newton_keeps_its_working_sets(key, cut, tmp_path):
 
     def problem():
         made = labelled(*shape, loss, reg, layout)
-        if loss == "poisson":
-            made = Problem(made.A.values, np.arange(shape[0]) % 3, loss, reg)
         return made if cut is None else made.with_grid(made.grid.cut(*cut))
 
     whole = solve(problem(), "newton", tol=1e-9)
@@ -109,8 +110,9 @@ def test_every_layout_goes_on(layout, loss, method, tile, tmp_path):
 
             options = {"method": method, "tile": tile, "tol": 1e-8, "max_passes": 60}
             parts, _ = in_parts(problem, tmp_path / "run", **options)
-            assert_same(solve(problem(), **options), parts)
+            assert_same(solve(problem(), checkpoint=tmp_path / "whole", **options), parts)
             os.remove(tmp_path / "run")
+            os.remove(tmp_path / "whole")
 
 
 def test_auto_goes_on_inside_a_sprint_and_after_it(tmp_path):
@@ -212,7 +214,7 @@ def test_a_loss_of_the_users_can_be_kept(tmp_path):
     def problem():
         return labelled(30, 12, LogCosh(), L2(0.1))
 
-    options = {"method": "rows", "max_passes": 20, "tol": 1e-9}
+    options = {"method": "rows", "tol": 1e-6}
     parts, _ = in_parts(problem, tmp_path / "run", **options)
     assert_same(solve(problem(), **options), parts)
 
