@@ -7,7 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from spd1 import METHODS, Certificate, Progress, Trace, solve
+from spd1 import (
+    METHODS,
+    Certificate,
+    DataError,
+    ParameterError,
+    Progress,
+    Result,
+    Trace,
+    solve,
+)
+from spd1.archive import write_archive
 from spd1.solvers import SPECIAL_METHODS, method_class
 from support import cases, oracle
 from support.cases import EVERY_METHOD
@@ -119,3 +129,36 @@ def test_result_says_what_it_is(finished):
 
 
 # Looking at it.
+
+
+def test_a_result_comes_back_from_its_file(finished, tmp_path):
+    path = tmp_path / "answer.npz"
+    finished.save(path)
+    again = Result.load(path)
+    for name in Result.__dataclass_fields__:
+        if name != "trace":
+            np.testing.assert_array_equal(getattr(again, name), getattr(finished, name), name)
+    assert again.trace.rows == finished.trace.rows
+    assert str(again.certificate) == str(finished.certificate)
+    assert repr(again) == repr(finished)
+    again.save(path)  # over itself
+    assert Result.load(path).rel_gap == finished.rel_gap
+
+
+def test_files_that_are_no_results_are_refused_by_name(finished, tmp_path):
+    path = tmp_path / "answer.npz"
+    with pytest.raises(DataError, match="no such file"):
+        Result.load(path)
+    finished.save(path)
+    good = path.read_bytes()
+    for content in (b"", b"hello", good[:-1], good[:100], good.replace(b"spd1-vr", b"spd1-VR")):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"answer\.npz is (damaged|not a spd1 result)"):
+            Result.load(path)
+    write_archive(path, "result", 1, {}, [np.zeros(2)])
+    with pytest.raises(DataError, match=r"answer\.npz is damaged"):
+        Result.load(path)
+    with pytest.raises(ParameterError, match=r"name it without \.gz"):
+        finished.save(tmp_path / "answer.gz")
+    with pytest.raises(DataError, match="does not exist"):
+        finished.save(tmp_path / "no" / "answer")

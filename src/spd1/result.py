@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .archive import check_place, read_archive, write_archive
 from .certificate.gap import Certificate
 from .engines.serial import Staleness
+from .errors import DataError
 
 __all__ = ["Progress", "Result", "Trace", "continued"]
+
+
+RESULT_VERSION = 1
+NUMBERS = ("primal", "dual", "gap", "rel_gap", "passes", "seconds", "floor", "reach")
+WORDS = ("status", "method")
 
 
 class Progress(NamedTuple):
@@ -117,6 +125,42 @@ class Result:
         return Certificate(
             self.primal, self.dual, self.gap, self.rel_gap, self.y, self.floor, self.reach
         )
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a file: whole or not at all, with checksums, without pickle.
+
+        Examples
+        --------
+        >>> import os, tempfile, numpy as np, spd1
+        >>> problem = spd1.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", spd1.L2(0.1))
+        >>> path = os.path.join(tempfile.mkdtemp(), "answer.npz")
+        >>> spd1.solve(problem).save(path)
+        >>> spd1.Result.load(path).status
+        'converged'
+        """
+        about = {name: float(getattr(self, name)) for name in NUMBERS}
+        about |= {name: getattr(self, name) for name in WORDS}
+        steps = {str(name): float(value) for name, value in self.steps.items()}
+        rows = np.array(self.trace.rows, dtype=float).reshape(-1, len(Progress._fields))
+        place = check_place(path, "the file of a result")
+        write_archive(
+            place, "result", RESULT_VERSION, about | {"steps": steps}, [self.x, self.y, rows]
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read what ``save`` has written; anything else is refused by name."""
+        about, arrays = read_archive(Path(path), "result", RESULT_VERSION)
+        try:
+            x, y, rows = arrays
+            trace = Trace()
+            trace.rows = [Progress(*row) for row in rows.tolist()]
+            numbers = {name: float(about[name]) for name in NUMBERS}
+            words = {name: str(about[name]) for name in WORDS}
+            steps = {str(name): float(value) for name, value in about["steps"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"{path} is damaged: it lacks or garbles {error}") from None
+        return cls(x=x, y=y, trace=trace, steps=steps, **numbers, **words)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return (

@@ -6,6 +6,7 @@ import math
 from contextlib import nullcontext
 from functools import cache
 from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,8 @@ def solve(
     grid: tuple[int, int] | None = None,
     callback: Callback | None = None,
     verbose: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
 ) -> Result:
     """Minimise a problem until its certified relative duality gap is at most ``tol``.
 
@@ -110,6 +113,12 @@ def solve(
         Called with a ``Progress`` row after each evaluation; a true return value stops the run.
     verbose : bool
         Show a live progress line on standard error.
+    checkpoint : path, optional
+        A file that keeps the run: where it exists the run goes on from it, else it begins. A run
+        that goes on ends with the same bits as one that was never stopped. Ctrl-C and SIGTERM
+        write it, too, and limits wait for the end of an epoch. See docs/checkpoints.md.
+    every : float
+        Seconds between two writings of the checkpoint.
 
     Returns
     -------
@@ -136,7 +145,7 @@ def solve(
     with make_engine(engine, n_threads) as workers:
         return _solve(
             problem, method, tol, max_passes, max_seconds, steps, sampling, tile, random_state,
-            x0, y0, workers, grid, callback, verbose,
+            x0, y0, workers, grid, callback, verbose, checkpoint, every,
         )  # fmt: skip
 
 
@@ -144,6 +153,7 @@ def _solve(
     problem: Problem, method: str, tol: float, max_passes: float | None, max_seconds: float | None,
     steps: str | dict[str, float], sampling: str, tile: Any, random_state: Any, x0: Any, y0: Any,
     workers: Engine, grid: Any, callback: Callback | None, verbose: bool,
+    checkpoint: str | Path | None, every: float,
 ) -> Result:  # fmt: skip
     """The same with an engine at hand."""
     # Not above: these bring the loop, all methods and SciPy's linear algebra.
@@ -152,11 +162,12 @@ def _solve(
     from .engines.ledger import Ledger
     from .engines.serial import Serial
     from .kernel.announce import watching
+    from .loop.checkpoint import Keeper, listening
     from .loop.progress import ProgressLine
     from .loop.run import Run
     from .solvers.auto import pick
     from .solvers.registry import builder, method_class
-    from .solvers.sprint.sprint import sprint
+    from .solvers.sprint.sprint import Sprint, sprint
 
     if not isinstance(problem, Problem):
         raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
@@ -170,26 +181,47 @@ def _solve(
     problem = problem.watched(ledger, None if isinstance(workers, Serial) else workers)
     if workers.racing and method == "auto":
         raise IncompatibleError("engine 'async' needs a method: 'rows', 'spd1' or 'spd1-vr'")
-    chosen_here, found = method == "auto", None
+    if workers.racing and checkpoint is not None:
+        raise IncompatibleError(
+            "engine 'async' has no state to keep in a checkpoint: use engine 'serial' or 'threads'"
+        )
     keep_pages()
-    if chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None:
+    chosen_here, key, keeper = method == "auto", key_of(random_state), None
+    if checkpoint is not None:
+        settings = {
+            "method": method, "steps": steps, "sampling": sampling, "tile": tile,
+            "random_state": None if random_state is None else int(key), "x0": x0, "y0": y0,
+            "engine": type(workers).__name__.lower(), "grid": problem.grid.shape,
+        }  # fmt: skip
+        limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
+        others = {"engine": workers}
+        keeper = Keeper(checkpoint, every, problem, ledger, settings, limits, others)
+    kept = None if keeper is None else keeper.read()
+    if keeper is not None and isinstance(kept, Run):
+        with one_thread(), keeper.listening():
+            return kept.go_on(tol, callback, verbose, keeper)
+    found = kept if isinstance(kept, Sprint) else None
+    plain = chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None
+    if plain and found is None:
         line = ProgressLine("auto", tol) if verbose else None
-        with watching(line.compiling) if line else nullcontext():
+        with watching(line.compiling) if line else nullcontext(), listening(keeper):
             told = callback if line is None else line.telling(callback)
-            found = sprint(problem, tol, key_of(random_state), ledger, told)
-        if found is not None:
-            if found.status:
-                return result_of(found, ledger)
-            if found.certificate.rel_gap <= WORTH_KEEPING:
-                x0, y0 = found.x, found.certificate.y
-    with one_thread():
+            found = sprint(problem, tol, key, ledger, told, keeper, kept)
+            if keeper is not None and found is not None and found.status == "converged":
+                keeper.pause(found, found.status)
+    if found is not None:
+        if found.status and (found.certificate.rel_gap <= tol or found is not kept):
+            return result_of(found, ledger)
+        if found.certificate.rel_gap <= WORTH_KEEPING:
+            x0, y0 = found.x, found.certificate.y
+    with one_thread(), listening(keeper):
         label = f"{method} (async: not reproducible)" if workers.racing else method
         if chosen_here:
             method, reason = pick(problem)
             before = "" if found is None else f"{found.kind}, then "
             label = f"auto: {before}{method} ({reason})"
         make = builder(method, problem, tile, workers.racing)
-        kind, key = method_class(method), key_of(random_state)
+        kind = method_class(method)
         x, y, v = starting_point(problem, x0, y0, kind)
         worker = make(problem, sampling, key, ledger)
         worker.tol = tol
@@ -207,7 +239,7 @@ def _solve(
             least = problem.reg.minimiser(problem.d)
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
                 x, y, v = starting_point(problem, None, y0, kind)
-        return run.go(x, y, v, callback, verbose)
+        return run.go(x, y, v, callback, verbose, keeper)
 
 
 def result_of(found: Sprint, ledger: Ledger) -> Result:

@@ -21,7 +21,8 @@ CODES = {
     DATA: "a file is missing, unreadable, broken or does not fit",
     NOT_REACHED: "stopped at a limit before the gap asked for was proven; the model is saved",
     MISSING: "an optional package or a download is missing; the message says what to do",
-    INTERRUPTED: "Ctrl-C; fit has saved the best model if a step was taken, and nothing otherwise",
+    INTERRUPTED: "Ctrl-C; fit has saved the best model if a step was taken, and nothing otherwise; "
+    "with --checkpoint that is written, too",
     TERMINATED: "SIGTERM; as for Ctrl-C",
 }
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..archive import check_place
 from ..engines.choose import make_engine
 from ..errors import DataError, ParameterError
 from ..files import check_writable
@@ -67,6 +68,8 @@ def fit(
     max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
     seed: o.Seed = 0,
+    checkpoint: o.Checkpoint = None,
+    every: o.Every = 60.0,
     plot: Plot = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -78,12 +81,15 @@ def fit(
     spd1 fit train.svm --loss logistic --l2 1e-3 -o model.spd1
 
     Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
+    With --checkpoint FILE the same command goes on later, even after the process was killed.
     """
     chosen = o.make_loss(loss, loss_parameters)
     reg = o.make_regularizer(l1, l2, lower, upper)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
     make_engine(engine, threads)  # refuses names and numbers; it starts nothing yet
+    if checkpoint is not None:
+        check_place(checkpoint, "--checkpoint")
     data = o.read_file(train, format, target, features, zero_based, no_check)
     loud = not (quiet or json)
     if loud:
@@ -93,7 +99,7 @@ def fit(
             data, chosen, reg, intercept=intercept, standardize=standardize, positive=positive,
             method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
             tile=read_tile(tile), random_state=seed, callback=update, engine=engine,
-            n_threads=threads,
+            n_threads=threads, checkpoint=checkpoint, every=every,
         )  # fmt: skip
     try:
         with uninterrupted():  # a second Ctrl-C must not cost what the first has left

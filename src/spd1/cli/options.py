@@ -78,6 +78,11 @@ MaxPasses = Annotated[
     ),
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(help="Keep the run in this file, and go on from it where it exists"),
+]
+Every = Annotated[float, typer.Option(help="Seconds between two writings of the checkpoint")]
 Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
 NoCheck = Annotated[
     bool,

@@ -17,7 +17,13 @@ __all__ = ["Scratch", "dense_gram", "product", "stacked", "tile_of"]
 class Scratch:
     """Memory that is used again: new pages cost more than the copy that goes there."""
 
+    rebuilt = ("memory",)  # left out of checkpoints
+
     def __init__(self) -> None:
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Begin with none."""
         self.memory = np.empty(0)
 
     def array(self, shape: tuple[int, int]) -> np.ndarray:

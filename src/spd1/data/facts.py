@@ -41,6 +41,7 @@ class Facts:
     def __init__(self, known: dict[str, tuple[Any, float]] | None = None) -> None:
         self.known = {} if known is None else known
         self.charged: set[str] = set()
+        self.paid: dict[str, float] = {}  # by an earlier part of a run that goes on
 
     def view(self) -> Facts:
         """The same values for a run that has paid for none of them."""
@@ -52,8 +53,14 @@ class Facts:
             assert find is not None
             before = ledger.entries
             value = find()
-            self.known[name] = value, ledger.entries - before
+            self.known[name] = value, self.paid.get(name, ledger.entries - before)
+            if name in self.paid:
+                ledger.entries = before
         elif name not in self.charged:
             ledger.entries += self.known[name][1]
         self.charged.add(name)
         return self.known[name][0]
+
+    def cost(self, name: str) -> float:
+        """Entries that were read to find a value, now or by an earlier part of the run."""
+        return self.known[name][1] if name in self.known else self.paid[name]

@@ -192,6 +192,8 @@ class LineStore:
         Whether lines are copied: those of one tile that lie along it are read where they are.
     """
 
+    rebuilt = ("copies",)  # left out of checkpoints: positions say which lines they are of
+
     def __init__(self, grid: Grid, by_columns: bool) -> None:
         self.grid, self.by_columns, self.dense = grid, by_columns, grid.dense
         self.across = grid.row_major == by_columns
@@ -202,6 +204,13 @@ class LineStore:
         if not self.copied:
             A = grid.matrix
             self.data = A.transposed() if self.dense and by_columns else A  # lines are its rows
+
+    def rebuild(self) -> None:
+        """Copy the lines again, each to its place."""
+        chosen = np.flatnonzero(self.position >= 0)
+        self.copies = CopiedLines(
+            self.grid, self.by_columns, chosen[np.argsort(self.position[chosen])]
+        )
 
     def of(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
         """A matrix B, and which of its lines are those chosen."""

@@ -221,6 +221,8 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     lean.trace.rows.append(row)
     if proof.rel_gap > tol and lean.converged:
         options = {**options, "x0": lean.x, "y0": proof.y if np.any(proof.y) else lean.y}
+        if options.get("checkpoint") is not None:
+            options["checkpoint"] = f"{options['checkpoint']}.whole"  # the other one has ended
         for name, used in (("max_passes", row.passes), ("max_seconds", lean.seconds)):
             if options.get(name) is not None:
                 options[name] = max(options[name] - used, 1e-3)

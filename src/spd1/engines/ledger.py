@@ -48,6 +48,7 @@ class Ledger:
         self.paper_passes = 0.0  # the paper's own count
         self.seconds = 0.0  # in the method itself: looks at the certificate are not
         self.started = clock()
+        self.whole_epochs = False  # whether limits wait for the end of an epoch
 
     def allow(self, passes: float) -> None:
         """Let a method have so many passes, if the user has said nothing."""
@@ -78,7 +79,16 @@ class Ledger:
         return clock() - self.started >= self.max_seconds
 
     @property
+    def reached(self) -> str:
+        """The limit that is reached, or ''."""
+        if self.out_of_passes:
+            return "max_passes"
+        return "max_seconds" if self.out_of_time else ""
+
+    @property
     def spent(self) -> bool:
         """Whether a method had better come to an end: either limit is reached."""
+        if self.whole_epochs:
+            return False
         limit = self.max_passes * self.stored
         return self.entries >= limit or clock() - self.started >= self.max_seconds

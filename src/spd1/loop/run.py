@@ -39,6 +39,7 @@ from ..kernel.jit import clock
 from ..problem import Problem
 from ..result import Progress, Result, Trace
 from ..solvers.base import Method
+from .checkpoint import Keeper
 from .progress import ProgressLine
 from .tuning import FREE_SECONDS, HARMLESS, LOOK_SECONDS
 
@@ -97,35 +98,58 @@ class Run:
         v: np.ndarray | None,
         callback: Callback | None,
         verbose: bool,
+        keeper: Keeper | None = None,
     ) -> Result:
         """Run from a point until there is a reason to stop."""
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         with watching(line.compiling) if line else nullcontext():
-            return self.run(x, y, v, callback, line)
+            self.start(x, y, v)
+            return self.run(callback, line, keeper)
 
-    def run(
-        self,
-        x: np.ndarray,
-        y: np.ndarray,
-        v: np.ndarray | None,
-        callback: Callback | None,
-        line: ProgressLine | None,
-    ) -> Result:
-        """The same with a line to show progress on."""
+    def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
+        """Put the method at a point and look at it."""
         self.ledger.allow(self.method.most_passes)
         self.method.adopt(self.rule.first())
         with np.errstate(all="ignore"):
             self.method.begin(x, y, v)
             self.rule.start(self.evaluate([(x, y)]))
         refuse_without_bound(self.problem, self.certificate().dual)
-        status, stepped = "", False
+
+    def go_on(self, tol: float, callback: Callback | None, verbose: bool, keeper: Keeper) -> Result:
+        """Run on from where a keeper found it, with limits that may be others."""
+        line = ProgressLine(self.method.name, tol) if verbose else None
+        self.ledger.allow(self.method.most_passes)
+        self.tol = self.prospect.tol = tol
+        for method in (self.method, self.retired):
+            if method is not None and method.tol != tol:
+                method.aim(tol)
+        if keeper.status == "diverged":
+            return self.result(keeper.status)
+        looked = not (keeper.status or keeper.changed)  # at limits, before it was kept
+        with watching(line.compiling) if line else nullcontext():
+            return self.run(callback, line, keeper, stepped=True, looked=looked)
+
+    def run(
+        self,
+        callback: Callback | None,
+        line: ProgressLine | None,
+        keeper: Keeper | None,
+        stepped: bool = False,
+        looked: bool = False,
+    ) -> Result:
+        """Epoch by epoch, until there is a reason to stop; ``looked``: there is none yet."""
+        status = ""
         try:
             while not status:
                 if line:
                     line.show(self.trace.rows[-1], self.certificate().rel_gap)
-                status = self.limits(callback)
+                status, looked = "" if looked else self.limits(callback), False
+                if keeper is not None:
+                    keeper.pause(self, status)
                 if not status:
                     status, stepped = self.advance(), True
+            if keeper is not None and status == "diverged":
+                keeper.pause(self, status)
         except KeyboardInterrupt:
             if not stepped:  # all there is, is where it began: no answer
                 raise

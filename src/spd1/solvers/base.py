@@ -153,6 +153,10 @@ class Method(ABC):
         if proposal.passes_ahead is not None:
             self.passes_ahead = proposal.passes_ahead
 
+    def aim(self, tol: float) -> None:
+        """Go for another relative gap from here on."""
+        self.tol = tol
+
     @abstractmethod
     def epoch(self) -> Iterator[None]:
         """Run about one pass over the data, yielding now and then."""

@@ -32,6 +32,7 @@ class Direct(Method):
     fallback = Newton
     takes_cuts = True
     remembers = (*Method.remembers, "taken", "exhausted")
+    rebuilt = ("rows",)  # left out of checkpoints
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -61,7 +62,7 @@ class Direct(Method):
         p = self.problem
         if self.taken == 0:
             self.roots = np.sqrt(p.c)
-            self.rows = self.roots[:, None] * p.grid.dense_rows()
+            self.rebuild()
             self.state = self.solved(self.roots * p.b)
         elif self.taken == 1:
             better = self.state + self.solved(self.roots * (p.b - self.pair.point.u))
@@ -71,6 +72,10 @@ class Direct(Method):
         self.exhausted = self.taken > 2
         self.pair = self.look()
         yield
+
+    def rebuild(self) -> None:
+        """A dense copy of the rows, each times the root of its weight."""
+        self.rows = self.roots[:, None] * self.problem.grid.dense_rows()
 
     def solved(self, b: np.ndarray) -> np.ndarray:
         """The x of least norm among those with the least squares."""

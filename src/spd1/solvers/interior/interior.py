@@ -96,6 +96,7 @@ class Interior(Method):
     most_looks = 200
     takes_cuts = True
     remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted", "last", "farther")
+    rebuilt = ("A", "size")  # left out of checkpoints
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -125,19 +126,13 @@ class Interior(Method):
         p = self.problem
         self.kept_rows = np.flatnonzero(p.c > 0.0)
         lower, upper = (np.broadcast_to(np.asarray(v), (p.d,)) for v in (p.reg.lower, p.reg.upper))
-        everything = p.grid.dense_rows()[self.kept_rows].astype(float)
+        everything = self.all_rows()
         moves = (lower < upper) & np.any(everything != 0.0, axis=0)
         moves &= ~dependent(everything, moves, p)
         self.kept = np.flatnonzero(moves)
         self.fixed = p.reg.minimiser(p.d)
         self.offset = everything @ np.where(moves, 0.0, self.fixed)
-        A = everything[:, self.kept]
-        largest = np.abs(A).max(axis=0, initial=0.0)
-        A /= np.where(largest > 0.0, largest, 1.0)
-        length = largest * np.sqrt(np.einsum("ij,ij->j", A, A) / max(len(A), 1))
-        self.unit = 2.0 ** np.round(np.log2(np.where(length > 0.0, length, 1.0)))
-        self.A = A * (np.where(largest > 0.0, largest, 1.0) / self.unit)
-        self.size = np.abs(self.A)
+        self.take_columns(everything)
         self.b, self.c = p.b[self.kept_rows] - self.offset, p.c[self.kept_rows]
         self.targets = p.b[self.kept_rows]
         numbers = (np.broadcast_to(np.asarray(v, float), (p.d,)) for v in (p.reg.l1, p.reg.l2))
@@ -156,6 +151,24 @@ class Interior(Method):
         self.pair: Pair | None = None
         self.last = 1.0  # share of the last step that was taken
         self.farther = 0  # starts that led nowhere
+
+    def all_rows(self) -> np.ndarray:
+        """A dense copy of the rows that count."""
+        return self.problem.grid.dense_rows()[self.kept_rows].astype(float)
+
+    def take_columns(self, everything: np.ndarray) -> None:
+        """Columns that can move, in units in which their entries are near 1."""
+        A = everything[:, self.kept]
+        largest = np.abs(A).max(axis=0, initial=0.0)
+        A /= np.where(largest > 0.0, largest, 1.0)
+        length = largest * np.sqrt(np.einsum("ij,ij->j", A, A) / max(len(A), 1))
+        self.unit = 2.0 ** np.round(np.log2(np.where(length > 0.0, length, 1.0)))
+        self.A = A * (np.where(largest > 0.0, largest, 1.0) / self.unit)
+        self.size = np.abs(self.A)
+
+    def rebuild(self) -> None:
+        """Copy the columns again."""
+        self.take_columns(self.all_rows())
 
     # Where it stands
 

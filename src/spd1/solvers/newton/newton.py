@@ -109,6 +109,10 @@ class Newton(Method):
         face.start(x, y, v)
         self.take_up()
 
+    def aim(self, tol: float) -> None:
+        super().aim(tol)
+        self.face.tol = self.pace.tol = tol
+
     def take_up(self) -> None:
         """Look at the point that the face was put at."""
         face = self.face

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from .tuning import (
 )
 from .workers import AscentWorker, DescentWorker
 
-__all__ = ["REASONS", "Sprint", "kind_of", "sprint"]
+__all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -56,7 +56,8 @@ class Sprint(NamedTuple):
     rows : list of Progress
         Looks on the way; the last is that of the certificate.
     status : str
-        "converged", "interrupted" by the callback, or "" if others have to go on.
+        "converged", "interrupted" by the callback, a limit if the run is kept to go on later,
+        or "" if others have to go on.
     kind : str
         "ascent" or "descent".
     """
@@ -137,6 +138,37 @@ REASONS = {
 }
 
 
+class Keeps(Protocol):
+    """Who keeps a run that goes on for long; see ``loop/checkpoint.py``."""
+
+    def pause(self, part: Any) -> None:
+        """Keep it, if it is time."""
+
+    def write(self, part: Any) -> None:
+        """Keep it now."""
+
+
+class Dash:
+    """Where a sprint stands between two calls of its kernel."""
+
+    def __init__(self, problem: Problem, kind: str, tol: float, key: np.uint64) -> None:
+        self.kind, self.rows = kind, list[Progress]()
+        self.runner: AscentWorker | DescentWorker
+        self.runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
+        self.tol = self.aim = tol
+        self.allowed = self.left = self.runner.most_passes  # passes
+        self.over = False  # whether it is there, hopeless, or out of passes
+
+    def limit(self, tol: float, max_passes: float) -> None:
+        """Go for a gap, within so many passes; both may change where a sprint goes on."""
+        if tol != self.tol:
+            self.tol = self.aim = tol
+            self.over = self.over and tol > self.rows[-1].rel_gap
+        allowed = min(self.runner.most_passes, max_passes)
+        if allowed != self.allowed:
+            self.allowed, self.left = allowed, allowed - (self.allowed - self.left)
+
+
 @np.errstate(all="ignore")  # what overflows is infinite, and certified as such
 def sprint(
     problem: Problem,
@@ -144,62 +176,82 @@ def sprint(
     key: np.uint64,
     ledger: Ledger,
     callback: Callable[[Progress], Any] | None = None,
+    keeper: Keeps | None = None,
+    begun: Dash | None = None,
 ) -> Sprint | None:
     """Solve a problem in one kernel as far as that is promising; None if it is not of that kind.
 
-    The callback hears of looks when the kernel has returned, and may stop it there.
+    The callback hears of looks when the kernel has returned, and may stop it there. ``begun`` is
+    where an earlier process was.
     """
-    kind = kind_of(problem, tol)
+    kind = kind_of(problem, tol) if begun is None else begun.kind
     if not kind:
         return None
-    runner: AscentWorker | DescentWorker
-    runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
-    rows: list[Progress] = []
+    state = Dash(problem, kind, tol, key) if begun is None else begun
+    state.limit(tol, ledger.max_passes)
+    runner = state.runner
     try:
-        c, status = dash(runner, problem, tol, ledger, rows, callback)
+        c, status = dash(state, problem, ledger, callback, keeper)
     except KeyboardInterrupt:
         if not runner.ran:  # all there is, is where it began: no answer
             raise
         c, status = certify_point(runner.x, problem, runner.y), "interrupted"
-        rows = rows or [noted(ledger, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
-    settle(rows, c)
+        state.rows = state.rows or [noted(ledger, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+    settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
-    return Sprint(runner.x, c, rows, status, kind)
+    return Sprint(runner.x, c, state.rows, status, kind)
 
 
 def dash(
-    runner: AscentWorker | DescentWorker,
+    state: Dash,
     problem: Problem,
-    tol: float,
     ledger: Ledger,
-    rows: list[Progress],
     callback: Callable[[Progress], Any] | None,
+    keeper: Keeps | None,
 ) -> tuple[Certificate, str]:
     """Call the kernel until there is a reason to stop; a call on much data is only a few passes."""
-    floor, aim, status = floor_of(problem), tol, ""
-    left = min(runner.most_passes, ledger.max_passes)
-    record = np.empty((LOOKS, 4))
+    floor, status = floor_of(problem), ""
     while True:
-        ahead = min(left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
-        start = clock()
-        looks, passes = runner.run((SAFE * aim, floor, ahead, left), record)
-        taken = clock() - start
-        for at, primal, dual, gap in record[:looks].tolist():
-            rel_gap = relative(gap, primal, dual, floor)
-            row = noted(ledger, at, primal, dual, gap, rel_gap)
-            rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
-        ledger.entries += passes * problem.stored
-        ledger.paper_passes += passes
-        ledger.seconds += taken
-        left -= passes
-        near = rows[-1].rel_gap <= aim
-        if callback is not None and heard(callback, rows[-looks:]) and not near:
-            status = "interrupted"
-        if near or passes < ahead or status or left < 1.0 or ledger.spent:
-            c = runner.certificate(rows[-1], floor, tol)
-            if not (near and tol < c.rel_gap < NEARLY_PROVEN * tol and left >= 1.0):
+        if not state.over:
+            looks = call(state, problem, ledger, floor)
+            if callback is not None and heard(callback, state.rows[-looks:]):
+                status = "interrupted"
+        near = state.rows[-1].rel_gap <= state.aim
+        status = "" if near else status
+        if state.over or status or ledger.spent:
+            if status and keeper is not None:
+                keeper.write(state)
+            c = state.runner.certificate(state.rows[-1], floor, state.tol)
+            wanted = near and state.tol < c.rel_gap < NEARLY_PROVEN * state.tol
+            if not (wanted and state.left >= 1.0):
                 return c, status
-            aim *= 0.1
+            state.aim, state.over = 0.1 * state.aim, False
+        if keeper is not None:
+            status = ledger.reached
+            if status:
+                keeper.write(state)
+                return state.runner.certificate(state.rows[-1], floor, state.tol), status
+            keeper.pause(state)
+
+
+def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
+    """Call the kernel once; returns how many looks it took."""
+    record = np.empty((LOOKS, 4))
+    ahead = min(state.left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
+    start = clock()
+    looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
+    taken = clock() - start
+    for at, primal, dual, gap in record[:looks].tolist():
+        rel_gap = relative(gap, primal, dual, floor)
+        row = noted(ledger, at, primal, dual, gap, rel_gap)
+        state.rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
+    ledger.entries += passes * problem.stored
+    ledger.paper_passes += passes
+    ledger.seconds += taken
+    state.left -= passes
+    near = state.rows[-1].rel_gap <= state.aim
+    state.over = near or passes < ahead or state.left < 1.0
+    return looks
 
 
 def noted(

@@ -34,6 +34,7 @@ class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
 
     ran = False
+    rebuilt = ("A",)  # left out of checkpoints
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -45,12 +46,16 @@ class AscentWorker:
 
     def __init__(self, problem: Problem, key: np.uint64) -> None:
         p = self.problem = problem
-        self.A = in_one_piece(p.grid.by_rows.matrix)
+        self.rebuild()
         self.most_passes = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
         self.kinks = not (p.loss.quadratic or p.loss.probabilities)
         self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
+
+    def rebuild(self) -> None:
+        """Put the rows where the kernel can read them."""
+        self.A = in_one_piece(self.problem.grid.by_rows.matrix)
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
@@ -110,6 +115,7 @@ class DescentWorker:
     """The kernel of l1, and its state."""
 
     ran = False
+    rebuilt = ("L",)  # left out of checkpoints
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -122,11 +128,15 @@ class DescentWorker:
     def __init__(self, problem: Problem) -> None:
         p = self.problem = problem
         self.most_passes = MOST_DESCENT if p.n <= SQUARE * p.d else MOST_TALL_DESCENT
-        A = p.grid.by_columns.matrix
-        self.L = in_one_piece(A.transposed()) if isinstance(A, Dense) else A
+        self.rebuild()
         self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
         self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
+
+    def rebuild(self) -> None:
+        """Put the columns where the kernel can read them."""
+        A = self.problem.grid.by_columns.matrix
+        self.L = in_one_piece(A.transposed()) if isinstance(A, Dense) else A
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""

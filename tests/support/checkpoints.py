@@ -1,0 +1,74 @@
+"""Runs that are stopped and go on, for tests in this process and in others."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from spd1 import L1, L2, Problem, solve
+from support import cases
+
+COLUMNS = ("passes", "paper_passes", "primal", "dual", "gap", "rel_gap")
+FIELDS = ("x", "y", "primal", "dual", "gap", "rel_gap", "status", "passes", "method", "steps",
+          "floor", "reach")  # fmt: skip
+
+
+def small():
+    """A problem that rows solves in some looks."""
+    return cases.suited("rows").problem()
+
+
+def after(looks):
+    """A callback that asks a run to stop after so many looks."""
+    left = [looks]
+
+    def callback(row):
+        left[0] -= 1
+        return left[0] < 0
+
+    return callback
+
+
+def in_parts(problem, path, **options):
+    """A run that is stopped at every look; each part has a problem of its own."""
+    for stops in range(1000):
+        found = solve(problem(), checkpoint=path, every=1e9, callback=after(1), **options)
+        if found.status != "interrupted":
+            return found, stops
+    raise AssertionError("it does not end")
+
+
+def assert_same(one, other):
+    """Every bit but seconds."""
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(one.trace, name), getattr(other.trace, name), name)
+
+
+def drawn(n, d, loss, reg, density=1.0):
+    rng = np.random.default_rng([n, d])
+    A = rng.standard_normal((n, d))
+    if density < 1.0:
+        A *= rng.random((n, d)) < density
+    b = np.where(A @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1.0, -1.0)
+    return Problem(A if density == 1.0 else sp.csr_array(A), b, loss, reg)
+
+
+#: Runs of some looks: how to make the problem, and how to solve it.
+TASKS = {
+    "rows": (lambda: drawn(300, 40, "logistic", L2(1e-4)), {"method": "rows", "tol": 1e-9}),
+    "spd1-vr": (
+        lambda: drawn(200, 30, "logistic", L2(1e-2)), {"method": "spd1-vr", "tol": 1e-9},
+    ),
+    "newton": (
+        lambda: drawn(400, 300, "logistic", L1(3e-3), 0.2), {"method": "newton", "tol": 1e-10},
+    ),
+    "auto": (lambda: drawn(300, 60, "hinge", L1(1e-3)), {"tol": 1e-9}),
+}  # fmt: skip
+
+
+def task(name, path, **more):
+    """Begin one of them, or go on with it."""
+    problem, options = TASKS[name]
+    return solve(problem(), checkpoint=path, **options, **more)
