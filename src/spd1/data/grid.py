@@ -36,7 +36,14 @@ class Grid:
     tiles : list of lists of matrices
         Tiles of one row have the same rows, those of one column the same columns.
     ledger : object with a number ``entries``
+
+    Attributes
+    ----------
+    copies : float
+        Bytes that copies of its lines may take: any number of data in memory.
     """
+
+    copies = math.inf
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
         self.tiles = tiles
@@ -60,7 +67,7 @@ class Grid:
 
     def watched(self, ledger: Reads) -> Grid:
         """The same grid, whose operations are told to this ledger; facts found are shared."""
-        other = object.__new__(Grid)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, ledger=ledger, facts=self.facts.view())
         return other
 

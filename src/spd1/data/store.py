@@ -1,0 +1,246 @@
+"""Data on disk: a folder of tiles as plain NPY files, and a small manifest that says what they are.
+
+Tiles are mapped into memory when they are used and let go again, so that data may be larger than
+memory. What a run would have to look at everything for (that entries are finite, norms, counts) was
+found out when the store was written.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zlib
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ..errors import DataError
+from .grid import Grid
+from .manifest import LABELS_FILE, NAMES_FILE, Entry, Manifest, file_names, read_manifest
+from .matrix import CSR, Dense
+from .memory import refuse_too_long
+from .store_grid import StoreGrid
+
+__all__ = ["Store", "open_store"]
+
+SUMMED_AT_ONCE = 2**24  # bytes
+AGAIN = "put it back from a copy, or write the store again from its source"
+
+
+class Place(NamedTuple):
+    """Where an array lies: after the header of its file."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+class Store:
+    """Data on disk, as ``open_store`` finds it; ``Problem(store)`` takes it as data.
+
+    Attributes
+    ----------
+    path : Path
+    n, d, stored : int
+        Rows, columns, stored entries.
+    shape : (int, int)
+        (n, d), as arrays have it.
+    tiles : (int, int)
+        How many tiles there are, in rows and in columns.
+    dense : bool
+        Whether every entry is stored; else tiles are compressed rows.
+    dtype : numpy.dtype
+    names : list of str or None
+        Names of the columns, where the source had them.
+    target : str or None
+        Name of the column that the labels came from.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, places: dict[str, Place]) -> None:
+        self.path, self.manifest, self.places = path, manifest, places
+        self.n, self.d, self.stored = manifest.rows, manifest.columns, manifest.stored
+        self.shape = self.n, self.d
+        self.tiles = manifest.tiles
+        self.dense = manifest.layout == "dense"
+        self.dtype = np.dtype(manifest.dtype)
+        self.target = manifest.target
+
+    def __repr__(self) -> str:
+        kind = "dense" if self.dense else "CSR"
+        labels = "" if LABELS_FILE in self.places else ", no labels"
+        return (
+            f"Store({str(self.path)!r}: {self.n} x {self.d} {kind} {self.dtype}, "
+            f"{self.tiles[0]} x {self.tiles[1]} tiles, {self.nbytes / 2**20:.1f} MB{labels})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_store, (str(self.path),)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise DataError(
+            f"{self.path} is a store, which may be larger than memory: use spd1.Problem(store) "
+            "and spd1.solve, or spd1 fit; other functions take arrays"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its files."""
+        return sum(entry.bytes for entry in self.manifest.files.values())
+
+    @cached_property
+    def labels(self) -> np.ndarray | None:
+        """Labels or targets, numbers or text; None if the store was written without."""
+        return self.array(LABELS_FILE) if LABELS_FILE in self.places else None
+
+    @cached_property
+    def names(self) -> list[str] | None:
+        """Names of the columns, or None."""
+        return self.array(NAMES_FILE).tolist() if NAMES_FILE in self.places else None
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The tiles as methods see them; one tile alone is a matrix like any other."""
+        refuse_too_long(self.n, self.d)
+        grid = Grid.whole(self.tile(0, 0)) if self.tiles == (1, 1) else StoreGrid(self)
+        # Runs are charged as if they had looked themselves: the same run has the same count.
+        grid.facts.known |= {
+            "square sum": (self.manifest.square_sum, 0.0),
+            "row squares": (self.mapped("row_squares.npy"), self.stored),
+            "column squares": (self.mapped("column_squares.npy"), self.stored),
+            "counts": (self._counts(), 0.0 if self.dense else self.stored),
+        }
+        return grid
+
+    def _counts(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.dense:
+            every = (np.int64(self.d), self.n), (np.int64(self.n), self.d)
+            rows, columns = (np.broadcast_to(value, (size,)) for value, size in every)
+            return rows, columns
+        return self.mapped("row_counts.npy"), self.mapped("column_counts.npy")
+
+    def tile(self, p: int, q: int) -> Dense | CSR:
+        """Map a tile: a matrix with indices from 0. What it lies in is let go with it."""
+        m = self.manifest
+        names = file_names(m.layout, p, q)
+        if self.dense:
+            return Dense(self.mapped(names[0]))
+        data, indices, indptr = (self.mapped(name) for name in names)
+        shape = m.row_ends[p + 1] - m.row_ends[p], m.column_ends[q + 1] - m.column_ends[q]
+        indices, indptr = (part.view(f"u{part.itemsize}") for part in (indices, indptr))
+        return CSR(data, indices, indptr, shape)
+
+    def mapped(self, name: str) -> np.ndarray:
+        """One of its arrays, mapped, read-only."""
+        offset, shape, dtype = self.places[name]
+        if math.prod(shape) == 0:  # nothing to map
+            values = np.zeros(shape, dtype)
+        else:
+            try:
+                values = np.memmap(self.path / name, dtype, "r", offset, shape).view(np.ndarray)
+            except FileNotFoundError:
+                raise DataError(f"{self.path / name} is missing: {AGAIN}") from None
+            except ValueError:  # shorter than that
+                raise DataError(f"{self.path / name} is cut off: {AGAIN}") from None
+            except OSError as error:
+                reason = error.strerror or error
+                raise DataError(f"{self.path / name} can't be mapped: {reason}") from None
+        values.flags.writeable = False
+        return values
+
+    def array(self, name: str) -> np.ndarray:
+        """One of its arrays, in memory."""
+        return np.array(self.mapped(name))
+
+    def verify(self) -> None:
+        """Compare all checksums: a pass over every byte.
+
+        Raises
+        ------
+        DataError
+            With the name of the first file whose bytes are not those that were written.
+        """
+        for name, entry in self.manifest.files.items():
+            found = 0
+            with (self.path / name).open("rb") as stream:
+                while piece := stream.read(SUMMED_AT_ONCE):
+                    found = zlib.crc32(piece, found)
+            if found != entry.crc32:
+                raise DataError(
+                    f"{self.path / name} is damaged: its checksum is {found:08x}, not "
+                    f"{entry.crc32:08x}; {AGAIN}"
+                )
+
+
+def open_store(path: str | os.PathLike[str], verify: bool = False) -> Store:
+    """Open data on disk that ``write_store`` or ``spd1 convert`` has written.
+
+    That every file is there, as long as it was, with the header that it had, is always looked at.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+    verify : bool
+        Whether to compare checksums too, which takes a pass over every byte.
+
+    Returns
+    -------
+    Store
+        For ``Problem(store, loss=..., reg=...)``; labels are those of the store unless given.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, spd1
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.store")
+    >>> _ = spd1.write_store(path, np.arange(12.0).reshape(4, 3), [1.0, -1.0, 1.0, 1.0])
+    >>> store = spd1.open_store(path)
+    >>> store.shape, store.labels.tolist()
+    ((4, 3), [1.0, -1.0, 1.0, 1.0])
+    >>> problem = spd1.Problem(store, loss="logistic", reg=spd1.L2(0.1))
+    >>> spd1.solve(problem).status
+    'converged'
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    places = {name: _place(folder / name, entry) for name, entry in manifest.files.items()}
+    store = Store(folder, manifest, places)
+    if verify:
+        store.verify()
+    return store
+
+
+def _place(path: Path, entry: Entry) -> Place:
+    """Where an array lies, if its file is what the manifest says."""
+    try:
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size != entry.bytes:
+                raise DataError(
+                    f"{path} is {'cut off' if size < entry.bytes else 'too long'}: it has {size:,} "
+                    f"bytes, not {entry.bytes:,}; {AGAIN}"
+                )
+            shape, dtype = _header(stream)
+            offset = stream.tell()
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing: {AGAIN}") from None
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}") from None
+    if (shape, dtype) != (entry.shape, np.dtype(entry.dtype)):
+        raise DataError(f"{path} is damaged: its header is not the one that was written; {AGAIN}")
+    return Place(offset, shape, dtype)
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type that an NPY file says; anything strange is nothing the manifest agrees to."""
+    try:
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+    except OSError:
+        raise
+    except Exception:  # of the tokenizer, the parser, np.dtype
+        return (-1,), np.dtype(float)
+    return ((-1,) if fortran and len(shape) > 1 else shape), dtype
