@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..errors import DataError
+from .blocks import with_constant
 from .grid import Grid
 from .manifest import LABELS_FILE, NAMES_FILE, Entry, Manifest, file_names, read_manifest
 from .matrix import CSR, Dense
@@ -64,6 +65,7 @@ class Store:
         self.n, self.d, self.stored = manifest.rows, manifest.columns, manifest.stored
         self.shape = self.n, self.d
         self.tiles = manifest.tiles
+        self.row_ends, self.column_ends = manifest.row_ends, manifest.column_ends
         self.dense = manifest.layout == "dense"
         self.dtype = np.dtype(manifest.dtype)
         self.target = manifest.target
@@ -106,20 +108,28 @@ class Store:
         refuse_too_long(self.n, self.d)
         grid = Grid.whole(self.tile(0, 0)) if self.tiles == (1, 1) else StoreGrid(self)
         # Runs are charged as if they had looked themselves: the same run has the same count.
-        grid.facts.known |= {
-            "square sum": (self.manifest.square_sum, 0.0),
-            "row squares": (self.mapped("row_squares.npy"), self.stored),
-            "column squares": (self.mapped("column_squares.npy"), self.stored),
-            "counts": (self._counts(), 0.0 if self.dense else self.stored),
-        }
+        free = ("square sum", "counts") if self.dense else ("square sum",)
+        for name, value in self.facts().items():
+            grid.facts.known[name] = value, 0.0 if name in free else float(self.stored)
         return grid
 
-    def _counts(self) -> tuple[np.ndarray, np.ndarray]:
+    def facts(self) -> dict[str, Any]:
+        """What was found out when it was written, by the names that grids have for it."""
         if self.dense:
-            every = (np.int64(self.d), self.n), (np.int64(self.n), self.d)
-            rows, columns = (np.broadcast_to(value, (size,)) for value, size in every)
-            return rows, columns
-        return self.mapped("row_counts.npy"), self.mapped("column_counts.npy")
+            counts = (self.d, self.n), (self.n, self.d)
+            rows, columns = (np.full(size, value, dtype=np.int64) for value, size in counts)
+        else:
+            rows, columns = self.mapped("row_counts.npy"), self.mapped("column_counts.npy")
+        return {
+            "square sum": self.manifest.square_sum,
+            "row squares": self.mapped("row_squares.npy"),
+            "column squares": self.mapped("column_squares.npy"),
+            "counts": (rows, columns),
+        }
+
+    def with_constant(self, unit: float) -> Store:
+        """The same data with a further column of a constant, last."""
+        return WithConstant(self, unit)
 
     def tile(self, p: int, q: int) -> Dense | CSR:
         """Map a tile: a matrix with indices from 0. What it lies in is let go with it."""
@@ -172,6 +182,41 @@ class Store:
                     f"{self.path / name} is damaged: its checksum is {found:08x}, not "
                     f"{entry.crc32:08x}; {AGAIN}"
                 )
+
+
+class WithConstant(Store):
+    """A store with one more column, of a constant: an intercept. Tiles are copied to hold it."""
+
+    def __init__(self, store: Store, unit: float) -> None:
+        super().__init__(store.path, store.manifest, store.places)
+        self.unit, self.d, self.stored = unit, self.d + 1, self.stored + self.n
+        self.shape = self.n, self.d
+        self.column_ends = [*self.column_ends[:-1], self.d]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _with_constant, (str(self.path), self.unit)
+
+    @cached_property
+    def names(self) -> None:
+        """None: the constant has no name."""
+
+    def facts(self) -> dict[str, Any]:
+        square, known = self.unit * self.unit, super().facts()
+        rows, columns = known["counts"]
+        return {
+            "square sum": known["square sum"] + self.n * square,
+            "row squares": known["row squares"] + square,
+            "column squares": np.append(known["column squares"], self.n * square),
+            "counts": (rows if self.dense else rows + 1, np.append(columns, self.n)),
+        }
+
+    def tile(self, p: int, q: int) -> Dense | CSR:
+        found = super().tile(p, q)
+        return with_constant(found, self.unit) if q == self.tiles[1] - 1 else found
+
+
+def _with_constant(path: str, unit: float) -> Store:
+    return open_store(path).with_constant(unit)
 
 
 def open_store(path: str | os.PathLike[str], verify: bool = False) -> Store:

@@ -32,12 +32,11 @@ class StoreGrid(Grid):
     """
 
     def __init__(self, store: Store) -> None:
-        m = store.manifest
         self.store = store
-        self.tiles: Any = [TileRow(store, p) for p in range(m.tiles[0])]
-        self.shape = m.tiles
-        self.row_ends, self.column_ends = m.row_ends, m.column_ends
-        self.n, self.d, self.stored = m.rows, m.columns, m.stored
+        self.tiles: Any = [TileRow(store, p) for p in range(store.tiles[0])]
+        self.shape = store.tiles
+        self.row_ends, self.column_ends = store.row_ends, store.column_ends
+        self.n, self.d, self.stored = store.n, store.d, store.stored
         self.dense, self.row_major = store.dense, True
         self.ledger = Nobody()
         self.facts = Facts()

@@ -37,6 +37,7 @@ def write_store(
     progress: Callable[[float], object] | None = None,
     format: str | None = None,
     target: str | int | None = None,
+    names: list[str] | None = None,
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     check: bool = True,
@@ -67,8 +68,10 @@ def write_store(
         Whether a store that exists may be replaced.
     progress : callable, optional
         Called with the share that is done.
+    names : list of str, optional
+        Names of the columns of X; tables have their own.
     format, target, n_features, zero_based, check
-        For files, as for ``spd1.io.read_data``.
+        For files, as for ``spd1.io.read_data``; ``target`` of an array is the name of y.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def write_store(
 
         def source(as_text: bool) -> Source:
             if not file:
-                return source_of_array(X, y, told)
+                return source_of_array(X, y, told, names, target)
             return source_of_file(
                 Path(X), told, Path(scratch), format=format, target=target, n_features=n_features,
                 zero_based=zero_based, check=check, count_rows=tiles is not None, as_text=as_text,

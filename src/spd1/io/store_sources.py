@@ -43,15 +43,18 @@ class Source:
     width: int | None = None
 
 
-def source_of_array(X: Any, y: Any, told: Told) -> Source:
+def source_of_array(X: Any, y: Any, told: Told, names: Any = None, target: Any = None) -> Source:
     """Blocks of an array, a sparse matrix, a dask array, a store, or of pairs (rows, labels)."""
     if isinstance(X, Store):
         labels = X.labels if y is None else y
-        return _labelled(_of_store(X), labels, X.n, X.d, told, X.names, X.target)
+        given = names or X.names, target or X.target
+        return _labelled(_of_store(X), labels, X.n, X.d, told, *given)
+    if names is not None and hasattr(X, "shape") and len(names) != X.shape[-1]:
+        raise DataError(f"there are {len(names)} names, and A has {X.shape[-1]} columns")
     if hasattr(X, "blocks") and hasattr(X, "chunks"):
-        return _of_dask(X, y, told)
+        return _of_dask(X, y, told, names, target)
     if sp.issparse(X):
-        return _labelled(_of_sparse(X), y, X.shape[0], X.shape[1], told)
+        return _labelled(_of_sparse(X), y, X.shape[0], X.shape[1], told, names, target)
     if isinstance(X, Iterator):
         if y is not None:
             raise ParameterError("labels come in pairs with the rows: an iterator takes no y")
@@ -60,7 +63,7 @@ def source_of_array(X: Any, y: Any, told: Told) -> Source:
     if values.ndim != 2:
         hint = "; use A.reshape(-1, 1) for one feature" if values.ndim == 1 else ""
         raise DataError(f"A must have two dimensions, not {values.ndim}{hint}")
-    return _labelled(_of_dense(values), y, len(values), values.shape[1], told)
+    return _labelled(_of_dense(values), y, len(values), values.shape[1], told, names, target)
 
 
 def _labelled(
@@ -123,7 +126,7 @@ def _of_store(store: Store) -> Iterator[Any]:
             yield sp.hstack([as_scipy(tile) for tile in row], format="csr")  # type: ignore[arg-type]
 
 
-def _of_dask(X: Any, y: Any, told: Told) -> Source:
+def _of_dask(X: Any, y: Any, told: Told, names: Any, target: Any) -> Source:
     """One row of chunks at a time, each computed when its turn comes."""
     if len(X.shape) != 2:
         raise DataError(f"A must have two dimensions, not {len(X.shape)}")
@@ -137,7 +140,8 @@ def _of_dask(X: Any, y: Any, told: Told) -> Source:
             sparse = sp.issparse(row[0])
             yield sp.hstack(row, format="csr") if sparse else np.hstack(row)
 
-    return _labelled(parts(), labels, int(X.shape[0]), int(X.shape[1]), told)
+    n, d = (int(size) for size in X.shape)
+    return _labelled(parts(), labels, n, d, told, names, target)
 
 
 def _of_pairs(pairs: Iterable[Any]) -> Iterator[Data]:
@@ -176,8 +180,8 @@ def source_of_file(
         raise ParameterError(f"the rows of {kind} files are not known before: say how many MB a "
                              "tile has, instead of how many tiles there are")  # fmt: skip
     if kind == "csv":
-        return Source(iter_csv(path, target, as_text, told=told))
-    return Source(iter_parquet(path, target, told=told))
+        return Source(iter_csv(path, target, n_features, as_text, told=told))
+    return Source(iter_parquet(path, target, n_features, told=told))
 
 
 def _of_libsvm(

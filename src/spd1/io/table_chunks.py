@@ -30,6 +30,7 @@ class TextTargetError(Exception):
 def iter_csv(
     path: str | Path,
     target: str | int | None = None,
+    count: int | None = None,
     as_text: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
     told: Callable[[float], object] | None = None,
@@ -41,6 +42,8 @@ def iter_csv(
     path : str or Path
     target : str or int, optional
         The column with the target; default: the last.
+    count : int, optional
+        Number of features; with as many columns in the file there is no target.
     as_text : bool
         Whether the target is text, also where it looks like a number. If it turns out to be and
         this was not said, ``TextTargetError`` is raised.
@@ -74,11 +77,11 @@ def iter_csv(
                 continue
             where = target_position(path, head.names, head.width, target) if as_text else None
             columns = csv_columns(path, text, head, first, where)
-            data = split_target(path, head.names, columns, target, first=rows)
-            assert data.b is not None
-            if kind and data.b.dtype.kind != kind and "U" in (kind, data.b.dtype.kind):
+            data = split_target(path, head.names, columns, target, count=count, first=rows)
+            now = "" if data.b is None else data.b.dtype.kind
+            if kind and now != kind and "U" in (kind, now):
                 raise TextTargetError(path)
-            kind, rows = data.b.dtype.kind, rows + len(data.b)
+            kind, rows = now, rows + len(data.A)
             yield data
     if not rows:
         raise DataError(f"{path} has no rows")
@@ -102,6 +105,7 @@ def _complete_records(stream: IO[bytes], chunk_bytes: int) -> Iterator[bytes]:
 def iter_parquet(
     path: str | Path,
     target: str | int | None = None,
+    count: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
     told: Callable[[float], object] | None = None,
 ) -> Iterator[Data]:
@@ -119,7 +123,7 @@ def iter_parquet(
                     table = pyarrow.Table.from_batches([batch])
                     names = list(table.column_names)
                     columns = arrow_columns(path, table)
-                    yield split_target(path, names, columns, target, first=rows)
+                    yield split_target(path, names, columns, target, count=count, first=rows)
                     rows += len(batch)
                     if told is not None:
                         told(rows / total)

@@ -14,6 +14,7 @@ from ..certificate.gap import Certificate, certify_point
 from ..data.convert import plain_array
 from ..data.indices import trusted
 from ..data.memory import refuse_too_long
+from ..data.store import Store
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..files import Data
@@ -84,14 +85,18 @@ class Model:
     def decision(self, A: Any) -> np.ndarray:
         """Margins a_i'coef + offset."""
         A = self.fitting(A)
-        margins: np.ndarray = np.asarray(A @ self.coef, dtype=float).ravel() + self.offset
+        product = A.grid.margins(self.coef) if isinstance(A, Store) else A @ self.coef
+        margins: np.ndarray = np.asarray(product, dtype=float).ravel() + self.offset
         return margins
 
     def fitting(self, A: Any) -> Any:
         """Data that has the model's features and indices that can be followed, or a refusal."""
-        A = trusted(A) if sp.issparse(A) else plain_array(A, "A")
-        if A.ndim != 2 or A.dtype.kind not in "fiub":
-            raise DataError(f"A must be a table of numbers, not {A.ndim} dimensions of {A.dtype}")
+        if not isinstance(A, Store):
+            A = trusted(A) if sp.issparse(A) else plain_array(A, "A")
+        if len(A.shape) != 2 or A.dtype.kind not in "fiub":
+            raise DataError(
+                f"A must be a table of numbers, not {len(A.shape)} dimensions of {A.dtype}"
+            )
         if A.shape[1] != self.features:
             raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
         return A
@@ -204,8 +209,7 @@ def blank_model(
 def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     """The model with what a run found."""
     names = ("primal", "dual", "gap", "rel_gap")
-    rows = int(A.shape[0])
-    stored = int(A.nnz) if sp.issparse(A) else rows * int(A.shape[1])
+    rows, stored = int(A.shape[0]), entries_of(A)
     training = {
         "status": result.status, "method": result.method, "tol": float(tol),
         "passes": float(result.passes), "seconds": float(result.seconds),
@@ -215,6 +219,13 @@ def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     return replace(
         model, x=result.x, y=np.asarray(result.y), certificate=certificate, training=training
     )
+
+
+def entries_of(A: Any) -> int:
+    """Stored entries of data of any kind."""
+    if isinstance(A, Store):
+        return A.stored
+    return int(A.nnz) if sp.issparse(A) else int(A.shape[0]) * int(A.shape[1])
 
 
 def versions() -> dict[str, str]:
@@ -237,6 +248,9 @@ def standardized(A: Any, mean: Any, scale: Any) -> Any:
     """The data less its means, where these are known, in units of its scale; or as it is."""
     if scale is None:
         return A
+    if isinstance(A, Store):
+        raise DataError(f"{A.path} is a store, whose features can't be standardized: scale them "
+                        "before it is written")  # fmt: skip
     if not sp.issparse(A):
         return (A - (0.0 if mean is None else mean)) / scale
     if mean is not None:
@@ -285,6 +299,8 @@ def _number_or_text(text: str) -> Any:
 
 def _moments(A: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Mean (dense data only) and standard deviation of the columns; constant ones divide by 1."""
+    if isinstance(A, Store):
+        standardized(A, None, np.ones(1))
     if sp.issparse(A):
         first = np.asarray(A.mean(axis=0), dtype=float).ravel()
         square = np.asarray(A.multiply(A).mean(axis=0), dtype=float).ravel()

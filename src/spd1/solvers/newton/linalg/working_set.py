@@ -257,10 +257,16 @@ class Lines:
     width : int
         Positions that a line has.
     ledger : object with a number ``entries``
+    most : float
+        Bytes that a dense copy may take.
     """
 
-    def __init__(self, B: Any, ids: np.ndarray, width: int, ledger: Reads) -> None:
-        self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
+    copied = True  # or read where they lie; either way at hand
+
+    def __init__(
+        self, B: Any, ids: np.ndarray, width: int, ledger: Reads, most: float = math.inf
+    ) -> None:
+        self.B, self.ids, self.width, self.ledger, self.most = B, ids, width, ledger, most
         self.count = len(ids)
         self.dense = bool(B.is_dense())
         if self.dense:
@@ -270,7 +276,7 @@ class Lines:
 
     def part(self, which: np.ndarray) -> Lines:
         """Some of the lines."""
-        return Lines(self.B, self.ids[which], self.width, self.ledger)
+        return Lines(self.B, self.ids[which], self.width, self.ledger, self.most)
 
     @property
     def sweep(self) -> float:
