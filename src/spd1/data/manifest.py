@@ -94,8 +94,9 @@ def read_manifest(folder: Path) -> Manifest:
             raise DataError(f"{folder} is a file and no store: spd1 convert {folder} NAME.store")
         if not folder.exists():
             raise DataError(f"{folder}: no such store")
-        with path.open("rb") as stream:
-            content = json.loads(stream.read(MOST_BYTES))
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise DataError(
             f"{folder} is a folder and no store: it has no {MANIFEST}; spd1 convert makes stores"
@@ -117,7 +118,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         found = _manifest(content)
         sound = version == VERSION and _makes_sense(found)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         sound = False
     if not sound:
         raise DataError(f"{path} is damaged: it contradicts itself; write the store again")
