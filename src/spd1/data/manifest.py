@@ -11,13 +11,17 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["MANIFEST", "Entry", "Manifest", "file_names", "read_manifest"]
+__all__ = ["STORE_MANIFEST", "Entry", "Manifest", "file_names", "read_manifest"]
 
-FORMAT, VERSION = "spd1-store", 1
-MANIFEST = "manifest.json"
+STORE_FORMAT, STORE_VERSION = "spd1-store", 1
+STORE_MANIFEST = "manifest.json"
 LABELS_FILE, NAMES_FILE = "labels.npy", "names.npy"
-LAYOUTS, TYPES, INDEX_TYPES = ("dense", "csr"), ("float32", "float64"), ("int32", "int64")
-MOST_BYTES = 2**28  # of a manifest: larger ones are none
+TILE_LAYOUTS, ENTRY_TYPES, INDEX_TYPES = (
+    ("dense", "csr"),
+    ("float32", "float64"),
+    ("int32", "int64"),
+)
+LARGEST_MANIFEST = 2**28  # of a manifest: larger ones are none
 
 
 class Entry(NamedTuple):
@@ -68,7 +72,7 @@ class Manifest(NamedTuple):
         """As it stands in the file."""
         values = self._asdict()
         values["files"] = {name: entry._asdict() for name, entry in self.files.items()}
-        head = {"format": FORMAT, "version": VERSION, "written_by": written_by}
+        head = {"format": STORE_FORMAT, "version": STORE_VERSION, "written_by": written_by}
         return json.dumps(head | values, indent=1, allow_nan=False) + "\n"
 
 
@@ -88,18 +92,19 @@ def file_names(layout: str, p: int, q: int) -> tuple[str, ...]:
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a store, or say why the folder is none."""
-    path = folder / MANIFEST
+    path = folder / STORE_MANIFEST
     try:
         if folder.is_file():
             raise DataError(f"{folder} is a file and no store: spd1 convert {folder} NAME.store")
         if not folder.exists():
             raise DataError(f"{folder}: no such store")
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > LARGEST_MANIFEST:
             raise ValueError
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise DataError(
-            f"{folder} is a folder and no store: it has no {MANIFEST}; spd1 convert makes stores"
+            f"{folder} is a folder and no store: it has no {STORE_MANIFEST}; spd1 convert "
+            "makes stores"
         ) from None
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror or error}") from None
@@ -107,17 +112,17 @@ def read_manifest(folder: Path) -> Manifest:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path} is damaged: it is no JSON; write the store again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != STORE_FORMAT:
         raise DataError(f"{path} is not the manifest of a store")
     version = content.get("version")
-    if isinstance(version, int) and version > VERSION:
+    if isinstance(version, int) and version > STORE_VERSION:
         raise DataError(
-            f"{folder} has version {version} of the format, and this spd1 reads up to {VERSION}: "
-            "upgrade spd1, or write the store again from its source"
+            f"{folder} has version {version} of the format, and this spd1 reads up to "
+            f"{STORE_VERSION}: upgrade spd1, or write the store again from its source"
         )
     try:
         found = _manifest(content)
-        sound = version == VERSION and _makes_sense(found)
+        sound = version == STORE_VERSION and _makes_sense(found)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         sound = False
     if not sound:
@@ -149,7 +154,7 @@ def _whole(value: Any) -> int:
 
 def _makes_sense(m: Manifest) -> bool:
     """Whether files are those of the layout, with shapes and types that fit together."""
-    types = m.layout in LAYOUTS and m.dtype in TYPES
+    types = m.layout in TILE_LAYOUTS and m.dtype in ENTRY_TYPES
     index = m.index_dtype is None if m.layout == "dense" else m.index_dtype in INDEX_TYPES
     ends = all(
         given[0] == 0 and given[-1] == size > 0 and all(np.diff(given) > 0)

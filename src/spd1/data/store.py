@@ -27,7 +27,7 @@ from .store_grid import StoreGrid
 
 __all__ = ["Store", "open_store"]
 
-SUMMED_AT_ONCE = 2**24  # bytes
+CHECKED_AT_ONCE = 2**24  # bytes
 AGAIN = "put it back from a copy, or write the store again from its source"
 
 
@@ -175,7 +175,7 @@ class Store:
         for name, entry in self.manifest.files.items():
             found = 0
             with (self.path / name).open("rb") as stream:
-                while piece := stream.read(SUMMED_AT_ONCE):
+                while piece := stream.read(CHECKED_AT_ONCE):
                     found = zlib.crc32(piece, found)
             if found != entry.crc32:
                 raise DataError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from .facts import Facts, Nobody
 from .grid import Grid
 from .matrix import Dense
 
-if TYPE_CHECKING:
-    from .store import Store
-
 __all__ = ["StoreGrid"]
 
 PAGE = 4096  # bytes
@@ -23,15 +21,36 @@ WORTH_A_THREAD = 2**21  # bytes of a tile: smaller ones are opened when they are
 COPIES = 2**27  # bytes that copies of lines may take
 
 
+class OnDisk(Protocol):
+    """What a store is to its grid: shapes, and tiles that are mapped when asked for."""
+
+    path: Path
+    n: int
+    d: int
+    stored: int
+    tiles: tuple[int, int]
+    row_ends: list[int]
+    column_ends: list[int]
+    dense: bool
+    dtype: np.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its files."""
+
+    def tile(self, p: int, q: int) -> Any:
+        """Map a tile."""
+
+
 class StoreGrid(Grid):
     """A grid whose tiles lie on disk. Two or three of them are mapped at a time.
 
     Parameters
     ----------
-    store : Store
+    store : OnDisk
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: OnDisk) -> None:
         self.store = store
         self.tiles: Any = [TileRow(store, p) for p in range(store.tiles[0])]
         self.shape = store.tiles
@@ -94,7 +113,7 @@ class StoreGrid(Grid):
 class TileRow:
     """The tiles of one row of the grid, each opened when it is asked for."""
 
-    def __init__(self, store: Store, p: int) -> None:
+    def __init__(self, store: OnDisk, p: int) -> None:
         self.store, self.p = store, p
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.manifest import INDEX_TYPES, TYPES
+from ..data.manifest import ENTRY_TYPES, INDEX_TYPES
 from ..data.store import Store, open_store
 from ..errors import DataError, ParameterError
 from ..files import PART
@@ -145,7 +145,7 @@ def _check(tile_mb: Any, tiles: Any, dtype: Any, index: Any) -> None:
         and all(isinstance(count, int) and count > 0 for count in tiles)
     ):
         raise ParameterError(f"tiles must be a pair of positive whole numbers, got {tiles!r}")
-    for name, given, known in (("dtype", dtype, TYPES), ("index", index, INDEX_TYPES)):
+    for name, given, known in (("dtype", dtype, ENTRY_TYPES), ("index", index, INDEX_TYPES)):
         try:
             fits = given is None or np.dtype(given).name in known
         except TypeError:

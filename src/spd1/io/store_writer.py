@@ -22,8 +22,8 @@ from ..data.convert import as_matrix, as_real, as_scipy, plain_array
 from ..data.indices import lines_of
 from ..data.manifest import (
     LABELS_FILE,
-    MANIFEST,
     NAMES_FILE,
+    STORE_MANIFEST,
     Entry,
     Manifest,
     file_names,
@@ -55,7 +55,7 @@ def check_folder(path: str | Path, overwrite: bool = False) -> None:
                 f"{path} exists: name another folder, or allow overwriting with --force "
                 "(overwrite=True)"
             )
-        if not path.is_dir() or not ((path / MANIFEST).is_file() or not any(path.iterdir())):
+        if not path.is_dir() or not ((path / STORE_MANIFEST).is_file() or not any(path.iterdir())):
             raise DataError(f"{path} is no store, and is left alone: name another folder")
         if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise DataError(f"{path} can't be overwritten: it is write-protected")
@@ -298,7 +298,7 @@ class StoreWriter:
             self.index if self.layout == "csr" else None, self.row_ends, self._column_ends(),
             float(row_squares.sum()), target, self.files,
         )  # fmt: skip
-        with (self.folder / MANIFEST).open("w", encoding="utf-8") as stream:
+        with (self.folder / STORE_MANIFEST).open("w", encoding="utf-8") as stream:
             stream.write(manifest.text(__version__))
             stream.flush()
             os.fsync(stream.fileno())

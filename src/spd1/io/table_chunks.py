@@ -20,7 +20,7 @@ from .tables import (
 
 __all__ = ["TextTargetError", "iter_csv", "iter_parquet"]
 
-CHUNK_BYTES = 2**23  # of text, or of a table
+TABLE_BYTES = 2**23  # of text, or of a table
 
 
 class TextTargetError(Exception):
@@ -32,7 +32,7 @@ def iter_csv(
     target: str | int | None = None,
     count: int | None = None,
     as_text: bool = False,
-    chunk_bytes: int = CHUNK_BYTES,
+    chunk_bytes: int = TABLE_BYTES,
     told: Callable[[float], object] | None = None,
 ) -> Iterator[Data]:
     r"""Read a CSV file some rows at a time.
@@ -106,7 +106,7 @@ def iter_parquet(
     path: str | Path,
     target: str | int | None = None,
     count: int | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
+    chunk_bytes: int = TABLE_BYTES,
     told: Callable[[float], object] | None = None,
 ) -> Iterator[Data]:
     """Read a Parquet file some rows at a time; a row group of it is the least that is read."""
