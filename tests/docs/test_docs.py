@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *(DOCS / f"{n}.md" for n in ("add_a_loss", "linear_model", "files"))]
+NAMES = ("add_a_loss", "linear_model", "files", "out_of_core")
+PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in NAMES)]
 
 
 def python_blocks(page):

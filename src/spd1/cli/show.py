@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io import Data
 from ..kernel.announce import watching
-from ..models.model import entries_of, label_text
+from ..models.model import label_text
+from ..models.scaling import entries_of
 from ..result import Progress as Row
 
 __all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say", "share_bar"]

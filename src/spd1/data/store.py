@@ -12,31 +12,23 @@ import os
 import zlib
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from .blocks import with_constant
 from .grid import Grid
-from .manifest import LABELS_FILE, NAMES_FILE, Entry, Manifest, file_names, read_manifest
+from .manifest import LABELS_FILE, NAMES_FILE, Manifest, file_names, read_manifest
 from .matrix import CSR, Dense
 from .memory import refuse_too_long
+from .store_files import AGAIN, Place, place_of
 from .store_grid import StoreGrid
 
 __all__ = ["Store", "open_store"]
 
 CHECKED_AT_ONCE = 2**24  # bytes
-AGAIN = "put it back from a copy, or write the store again from its source"
-
-
-class Place(NamedTuple):
-    """Where an array lies: after the header of its file."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: np.dtype
+COPIES_MB = 64.0
 
 
 class Store:
@@ -54,14 +46,18 @@ class Store:
     dense : bool
         Whether every entry is stored; else tiles are compressed rows.
     dtype : numpy.dtype
+    copies : float
+        Bytes that copies of rows or columns may take in a fit.
     names : list of str or None
         Names of the columns, where the source had them.
     target : str or None
         Name of the column that the labels came from.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, places: dict[str, Place]) -> None:
-        self.path, self.manifest, self.places = path, manifest, places
+    def __init__(
+        self, path: Path, manifest: Manifest, places: dict[str, Place], copies: float
+    ) -> None:
+        self.path, self.manifest, self.places, self.copies = path, manifest, places, copies
         self.n, self.d, self.stored = manifest.rows, manifest.columns, manifest.stored
         self.shape = self.n, self.d
         self.tiles = manifest.tiles
@@ -79,7 +75,7 @@ class Store:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open_store, (str(self.path),)
+        return open_store, (str(self.path), False, self.copies / 2**20)
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise DataError(
@@ -188,13 +184,13 @@ class WithConstant(Store):
     """A store with one more column, of a constant: an intercept. Tiles are copied to hold it."""
 
     def __init__(self, store: Store, unit: float) -> None:
-        super().__init__(store.path, store.manifest, store.places)
+        super().__init__(store.path, store.manifest, store.places, store.copies)
         self.unit, self.d, self.stored = unit, self.d + 1, self.stored + self.n
         self.shape = self.n, self.d
         self.column_ends = [*self.column_ends[:-1], self.d]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _with_constant, (str(self.path), self.unit)
+        return _with_constant, (str(self.path), self.copies / 2**20, self.unit)
 
     @cached_property
     def names(self) -> None:
@@ -215,11 +211,13 @@ class WithConstant(Store):
         return with_constant(found, self.unit) if q == self.tiles[1] - 1 else found
 
 
-def _with_constant(path: str, unit: float) -> Store:
-    return open_store(path).with_constant(unit)
+def _with_constant(path: str, copies_mb: float, unit: float) -> Store:
+    return open_store(path, False, copies_mb).with_constant(unit)
 
 
-def open_store(path: str | os.PathLike[str], verify: bool = False) -> Store:
+def open_store(
+    path: str | os.PathLike[str], verify: bool = False, copies_mb: float = COPIES_MB
+) -> Store:
     """Open data on disk that ``write_store`` or ``spd1 convert`` has written.
 
     That every file is there, as long as it was, with the header that it had, is always looked at.
@@ -230,6 +228,9 @@ def open_store(path: str | os.PathLike[str], verify: bool = False) -> Store:
         The folder.
     verify : bool
         Whether to compare checksums too, which takes a pass over every byte.
+    copies_mb : float
+        Megabytes that methods may copy of rows or columns they visit often. More is faster for
+        problems with l1 or with corners; 0 copies nothing.
 
     Returns
     -------
@@ -248,44 +249,12 @@ def open_store(path: str | os.PathLike[str], verify: bool = False) -> Store:
     >>> spd1.solve(problem).status
     'converged'
     """
+    if not (isinstance(copies_mb, (int, float)) and copies_mb >= 0):
+        raise ParameterError(f"copies_mb must be a number, not negative, got {copies_mb!r}")
     folder = Path(path)
     manifest = read_manifest(folder)
-    places = {name: _place(folder / name, entry) for name, entry in manifest.files.items()}
-    store = Store(folder, manifest, places)
+    places = {name: place_of(folder / name, entry) for name, entry in manifest.files.items()}
+    store = Store(folder, manifest, places, float(copies_mb) * 2**20)
     if verify:
         store.verify()
     return store
-
-
-def _place(path: Path, entry: Entry) -> Place:
-    """Where an array lies, if its file is what the manifest says."""
-    try:
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            if size != entry.bytes:
-                raise DataError(
-                    f"{path} is {'cut off' if size < entry.bytes else 'too long'}: it has {size:,} "
-                    f"bytes, not {entry.bytes:,}; {AGAIN}"
-                )
-            shape, dtype = _header(stream)
-            offset = stream.tell()
-    except FileNotFoundError:
-        raise DataError(f"{path} is missing: {AGAIN}") from None
-    except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}") from None
-    if (shape, dtype) != (entry.shape, np.dtype(entry.dtype)):
-        raise DataError(f"{path} is damaged: its header is not the one that was written; {AGAIN}")
-    return Place(offset, shape, dtype)
-
-
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that an NPY file says; anything strange is nothing the manifest agrees to."""
-    try:
-        version = npy.read_magic(stream)
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(stream)
-    except OSError:
-        raise
-    except Exception:  # of the tokenizer, the parser, np.dtype
-        return (-1,), np.dtype(float)
-    return ((-1,) if fortran and len(shape) > 1 else shape), dtype

@@ -18,7 +18,6 @@ __all__ = ["StoreGrid"]
 
 PAGE = 4096  # bytes
 WORTH_A_THREAD = 2**21  # bytes of a tile: smaller ones are opened when they are needed
-COPIES = 2**27  # bytes that copies of lines may take
 
 
 class OnDisk(Protocol):
@@ -33,6 +32,7 @@ class OnDisk(Protocol):
     column_ends: list[int]
     dense: bool
     dtype: np.dtype
+    copies: float
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +59,7 @@ class StoreGrid(Grid):
         self.dense, self.row_major = store.dense, True
         self.ledger = Nobody()
         self.facts = Facts()
-        self.copies = COPIES
+        self.copies = store.copies
 
     @property
     def nbytes(self) -> int:

@@ -14,9 +14,10 @@ from ..data.manifest import ENTRY_TYPES, INDEX_TYPES
 from ..data.store import Store, open_store
 from ..errors import DataError, ParameterError
 from ..files import PART
+from .folders import replacing_folder
 from .row_queue import RowQueue
 from .store_sources import Source, source_of_array, source_of_file
-from .store_writer import StoreWriter, replacing_folder
+from .store_writer import StoreWriter
 from .table_chunks import TextTargetError
 
 __all__ = ["write_store"]

@@ -23,6 +23,7 @@ from ..problem import Problem
 from ..regularizers import ElasticNet, as_regularizer
 from ..result import Result
 from ..version import __version__
+from .scaling import entries_of, moments, standardized
 
 __all__ = ["Model", "fit_model"]
 
@@ -197,7 +198,7 @@ def blank_model(
     d = int(data.A.shape[1])
     reg.bind(d)
     classes = _classes(data.b, loss, positive)
-    mean, scale = _moments(data.A) if standardize else (None, None)
+    mean, scale = moments(data.A) if standardize else (None, None)
     size = d + 1 if intercept else d
     blank = np.zeros(size), np.zeros(data.A.shape[0])
     several = classes is not None and positive is not None and len(np.unique(data.b)) > 2
@@ -221,13 +222,6 @@ def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     )
 
 
-def entries_of(A: Any) -> int:
-    """Stored entries of data of any kind."""
-    if isinstance(A, Store):
-        return A.stored
-    return int(A.nnz) if sp.issparse(A) else int(A.shape[0]) * int(A.shape[1])
-
-
 def versions() -> dict[str, str]:
     """Versions of what computed."""
     return {
@@ -242,21 +236,6 @@ def numbers(b: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "fiub":
         raise DataError(f"the target holds text, {values[0]!r} for one: this loss needs numbers")
     return values.astype(float)
-
-
-def standardized(A: Any, mean: Any, scale: Any) -> Any:
-    """The data less its means, where these are known, in units of its scale; or as it is."""
-    if scale is None:
-        return A
-    if isinstance(A, Store):
-        raise DataError(f"{A.path} is a store, whose features can't be standardized: scale them "
-                        "before it is written")  # fmt: skip
-    if not sp.issparse(A):
-        return (A - (0.0 if mean is None else mean)) / scale
-    if mean is not None:
-        raise DataError("the model was trained on centered, dense data; this is sparse")
-    A = sp.csr_array(A)
-    return sp.csr_array((A.data / scale[A.indices], A.indices, A.indptr), shape=A.shape)
 
 
 def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None:
@@ -295,19 +274,3 @@ def _number_or_text(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _moments(A: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """Mean (dense data only) and standard deviation of the columns; constant ones divide by 1."""
-    if isinstance(A, Store):
-        standardized(A, None, np.ones(1))
-    if sp.issparse(A):
-        first = np.asarray(A.mean(axis=0), dtype=float).ravel()
-        square = np.asarray(A.multiply(A).mean(axis=0), dtype=float).ravel()
-        spread = np.sqrt(np.maximum(square - first * first, 0.0))
-        mean = None
-    else:
-        mean = np.mean(A, axis=0, dtype=float)
-        spread = np.std(A, axis=0, dtype=float)
-        spread[spread <= 1e-14 * np.abs(mean)] = 0.0  # what rounding leaves of a constant
-    return mean, np.where(spread > 0.0, spread, 1.0)
