@@ -10,10 +10,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .certificate.gap import Certificate
 from .certify import certify
+from .data.store import Store, open_store
 from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.jit import compiled
 from .losses import (
@@ -38,13 +39,18 @@ from .solve import solve
 from .solvers import METHODS
 from .version import __version__
 
+if TYPE_CHECKING:
+    from .io.store import write_store
+
 
 def __getattr__(name: str) -> Any:
-    """``spd1.linear_model`` is imported when first asked for: it brings scikit-learn."""
-    if name == "linear_model":
-        import importlib
+    """Imported when first asked for: linear_model brings scikit-learn, write_store files."""
+    import importlib
 
+    if name == "linear_model":
         return importlib.import_module(".linear_model", __name__)
+    if name == "write_store":
+        return importlib.import_module(".io.store", __name__).write_store
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -74,9 +80,12 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Store",
     "Trace",
     "__version__",
     "certify",
     "compiled",
+    "open_store",
     "solve",
+    "write_store",
 ]

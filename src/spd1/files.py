@@ -9,6 +9,7 @@ import lzma
 import math
 import os
 import platform
+import shutil
 import stat
 import tempfile
 import time
@@ -41,8 +42,9 @@ SUFFIXES = {
     ".pq": "parquet",
     ".npz": "npz",
     ".npy": "npy",
+    ".store": "store",
 }
-FORMATS = ("libsvm", "csv", "parquet", "npz", "npy")
+FORMATS = ("libsvm", "csv", "parquet", "npz", "npy", "store")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PART = ".part"  # suffix of files that are being written
 RESTING, FORGOTTEN = 60.0, 86400.0  # seconds without a byte: of a dead process, of any
@@ -82,7 +84,7 @@ class Data(NamedTuple):
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
-    """The format of a file: as given, else by its suffix, else LIBSVM text.
+    """The format of a file: as given, else by its suffix, else LIBSVM text. A folder is a store.
 
     Examples
     --------
@@ -94,6 +96,8 @@ def format_of(path: str | Path, given: str | None = None) -> str:
             raise ParameterError(f"unknown format {given!r}: choose from {', '.join(FORMATS)}")
         return given
     path = Path(path)
+    if path.is_dir():
+        return "store"
     if path.suffix.lower() in OPENERS:
         path = path.with_suffix("")
     return SUFFIXES.get(path.suffix.lower(), "libsvm")
@@ -171,6 +175,12 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     return stream
 
 
+def share_read(stream: IO[bytes], path: str | Path) -> float:
+    """How much of a file has been read, as a share of its own bytes, compressed or not."""
+    raw = getattr(stream, "fileobj", None) or getattr(stream, "_fp", None) or stream
+    return float(raw.tell() / max(os.path.getsize(path), 1))
+
+
 @contextmanager
 def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """Write a file whole or not at all: into a temporary file beside it, renamed at the end.
@@ -190,12 +200,12 @@ def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
     path = Path(path)
     check_writable(path, overwrite)
     place = Path(os.path.realpath(path))
-    with _saying_why(path):
+    with saying_why(path):
         remove_stale(place)
-        handle, name = tempfile.mkstemp(prefix=_part_prefix(place), suffix=PART, dir=place.parent)
+        handle, name = tempfile.mkstemp(prefix=part_prefix(place), suffix=PART, dir=place.parent)
     temporary = Path(name)
     try:
-        with _saying_why(path):
+        with saying_why(path):
             with os.fdopen(handle, "w+b") as raw:
                 compress = OPENERS.get(path.suffix.lower())
                 if compress:
@@ -257,7 +267,7 @@ def _refuse_streams(path: Path) -> None:
 
 
 @contextmanager
-def _saying_why(path: Path) -> Iterator[None]:
+def saying_why(path: Path) -> Iterator[None]:
     """Turn a full disk and its like into one sentence with the name of the file."""
     try:
         yield
@@ -285,7 +295,7 @@ def _take_mode(temporary: Path, place: Path) -> None:
 
 
 def remove_stale(place: Path) -> None:
-    """Remove what processes that no longer live have left of a file they were writing."""
+    """Remove what processes that no longer live have left of a file or folder they were writing."""
     start = f".{place.name[:40]}."
     names: list[str] = []
     with suppress(OSError):  # a folder may be written to and not be listed
@@ -296,10 +306,11 @@ def remove_stale(place: Path) -> None:
             with suppress(OSError):
                 idle = time.time() - left.stat().st_mtime
                 if idle > FORGOTTEN or (idle > RESTING and _is_dead(words)):
-                    left.unlink()
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
-def _part_prefix(place: Path) -> str:
+def part_prefix(place: Path) -> str:
+    """How the names of what this process is writing begin."""
     return f".{place.name[:40]}.{_machine()}.{os.getpid()}."
 
 

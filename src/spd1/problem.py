@@ -13,6 +13,7 @@ from .data.convert import as_real, plain_array, with_square_sum
 from .data.crew import Crew
 from .data.facts import Facts, Reads
 from .data.grid import Grid
+from .data.store import Store
 from .errors import DataError
 from .losses import as_loss
 from .regularizers import as_regularizer
@@ -29,9 +30,10 @@ class Problem:
 
     Parameters
     ----------
-    A : NumPy array or SciPy sparse, shape (n, d)
-        Data. Float32 and float64, CSR and CSC are used where they lie, without a copy.
-    b : array of shape (n,)
+    A : NumPy array or SciPy sparse, shape (n, d), or a Store
+        Data. Float32 and float64, CSR and CSC are used where they lie, without a copy; those of
+        ``open_store`` on disk.
+    b : array of shape (n,), optional for a Store that has labels
         Labels -1 and +1 for the margin losses, targets for the regression losses.
     loss : str or loss, default "logistic"
         A name of ``spd1.losses.LOSSES``, an instance such as ``Huber(1.0)``, or a class of yours.
@@ -50,9 +52,20 @@ class Problem:
     """
 
     def __init__(
-        self, A: Any, b: Any, loss: Any = "logistic", reg: Any = None, sample_weight: Any = None
+        self,
+        A: Any,
+        b: Any = None,
+        loss: Any = "logistic",
+        reg: Any = None,
+        sample_weight: Any = None,
     ) -> None:
-        self.grid = Grid.whole(*with_square_sum(A))
+        stored = isinstance(A, Store)  # its entries were looked at when it was written
+        self.grid: Grid = A.grid if stored else Grid.whole(*with_square_sum(A))
+        b = A.labels if stored and b is None else b
+        if b is None:
+            raise DataError(
+                "there are no labels: pass b" + (f", or write {A.path} with y" if stored else "")
+            )
         self.n: int = self.grid.n
         self.d: int = self.grid.d
         self.stored: int = self.grid.stored  # entries: a pass reads so many

@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *(DOCS / f"{n}.md" for n in ("add_a_loss", "linear_model", "files", "parallel"))]
+NAMES = ("add_a_loss", "linear_model", "files", "out_of_core", "parallel")
+PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in NAMES)]
 
 
 def python_blocks(page):

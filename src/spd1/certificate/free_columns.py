@@ -10,7 +10,7 @@ from scipy.linalg import qr
 
 from ..problem import ROUNDED
 from ..terms import loss_domain
-from .tuning import DEPENDENT, MEND_LIMIT
+from .tuning import DEPENDENT, FEW_FREE, MEND_LIMIT
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -66,7 +66,8 @@ class FreeColumns(NamedTuple):
 def free_columns_of(problem: Problem) -> FreeColumns | None:
     """The columns without penalty, kept with the problem; None if they are too many to copy."""
     free = problem.free_columns
-    if problem.n * len(free) > MEND_LIMIT:
+    size = problem.n * len(free)
+    if size > MEND_LIMIT or (len(free) > FEW_FREE and 8.0 * size > problem.grid.copies):
         return None
     if "free columns" not in problem.notes:
         low, high = problem.dual_bounds

@@ -7,6 +7,7 @@ import numpy as np
 UNIT = float(np.finfo(float).eps)
 
 MEND_ROUNDS = 20
+FEW_FREE = 4  # such columns are copied whatever memory there is: vectors of the length of y
 MEND_LIMIT = 20_000_000  # entries of the unpenalised columns that mending may copy: 160 MB
 ROOMY = 1e-9  # rows nearer to an end of their domain, relative to the largest, do not move
 DEPENDENT = 20.0 * UNIT  # a column this near to the span of others, times sqrt(n), counts as in it

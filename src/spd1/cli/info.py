@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,22 +10,35 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 
-from ..errors import DataError
+from ..data.store import Store
+from ..errors import DataError, ParameterError
 from ..files import check_writable, format_of
 from ..io import Data, libsvm_to_npz, write_data
 from ..io.libsvm import has_index_zero
+from ..io.store import TILE_MB, write_store
 from ..problem import Problem
 from . import options as o
 from .exits import guarded
 from .fit import problem_of
-from .show import describe_data, print_json, say
+from .show import describe_data, print_json, say, share_bar
 
 AutoLoss = Annotated[
     str | None, typer.Option(help="Default: logistic for two labels, squared for numbers")
 ]
-Destination = Annotated[Path, typer.Argument(help="Its suffix says the format")]
+Destination = Annotated[
+    str, typer.Argument(help="Its suffix says the format; NAME/ and NAME.store are stores")
+]
 DenseToo = Annotated[bool, typer.Option("--dense", help="Allow sparse data to become dense")]
 ToFormat = Annotated[str | None, typer.Option(help="Format of the new file, if not by its suffix")]
+Float32 = Annotated[
+    bool, typer.Option("--float32", help="Stores: keep seven digits, half the size")
+]
+TileMB = Annotated[
+    float | None, typer.Option(help="Stores: megabytes of a tile; default 64", show_default=False)
+]
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Compare all checksums of a store: reads every byte")
+]
 
 
 @guarded
@@ -41,6 +55,7 @@ def info(
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
     no_check: o.NoCheck = False,
+    verify: Verify = False,
     json: o.Json = False,
 ) -> None:
     """Show shape, density, norms, condition numbers, and which method auto would take and why.
@@ -48,6 +63,10 @@ def info(
     spd1 info train.svm --loss logistic --l2 1e-3
     """
     table = o.read_file(data, format, target, features, zero_based, no_check)
+    if verify:
+        if not isinstance(table.A, Store):
+            raise ParameterError(f"{data} is no store: --verify is for stores")
+        table.A.verify()
     facts = shape_facts(table)
     if table.b is not None:
         name = loss or guess_loss(table.b)
@@ -73,6 +92,8 @@ def guess_loss(b: np.ndarray) -> str:
 def shape_facts(data: Data) -> dict[str, Any]:
     """Facts about the matrix alone."""
     n, d = data.A.shape
+    if isinstance(data.A, Store):
+        return store_facts(data.A)
     if sp.issparse(data.A):
         rows, columns = sp.csr_array(data.A), sp.csc_array(data.A)
         stored = int(rows.nnz)
@@ -84,6 +105,21 @@ def shape_facts(data: Data) -> dict[str, Any]:
         "rows": n, "features": d, "stored": stored, "density": stored / (n * d),
         "type": f"{'sparse' if sp.issparse(data.A) else 'dense'} {data.A.dtype}",
         "empty_rows": empty[0], "empty_features": empty[1],
+    }  # fmt: skip
+
+
+def store_facts(store: Store) -> dict[str, Any]:
+    """The same of a store, as it knows them, and how it is cut."""
+    grid = store.grid
+    rows, columns = grid.row_counts, grid.column_counts
+    if store.dense:
+        rows, columns = grid.row_squares, grid.column_squares
+    return {
+        "rows": store.n, "features": store.d, "stored": store.stored,
+        "density": store.stored / (store.n * store.d),
+        "type": f"store, {'dense' if store.dense else 'sparse'} {store.dtype}",
+        "tiles": f"{store.tiles[0]} x {store.tiles[1]}", "megabytes": store.nbytes / 2**20,
+        "empty_rows": int(np.sum(rows == 0)), "empty_features": int(np.sum(columns == 0)),
     }  # fmt: skip
 
 
@@ -117,24 +153,58 @@ def convert(
     zero_based: o.ZeroBased = None,
     no_check: o.NoCheck = False,
     dense: DenseToo = False,
+    float32: Float32 = False,
+    tile_mb: TileMB = None,
     force: o.Force = False,
 ) -> None:
     """Write a data file in another format.
 
-    LIBSVM text becomes NPZ some rows at a time, whatever its size, and NPZ files are mapped into
-    memory instead of read: so data larger than memory can be used.
+    A store is a folder of tiles, written some rows at a time whatever the size of the file; fit,
+    predict, certify and info take it without reading it into memory. LIBSVM text becomes NPZ in the
+    same way, and NPZ files are mapped.
 
-    spd1 convert big.svm.gz big.npz
+    spd1 convert big.svm.gz big.store
     """
-    check_writable(destination, force)
-    if destination.exists() and destination.resolve() == source.resolve():
+    place = Path(destination)
+    kind = "store" if destination.endswith(("/", os.sep)) and to is None else format_of(place, to)
+    if place.exists() and place.resolve() == source.resolve():
         raise DataError(f"{source} can't be converted onto itself")
-    kinds = format_of(source, format), format_of(destination, to)
-    if kinds == ("libsvm", "npz"):
+    if kind == "store":
+        to_store(source, place, format, target, features, zero_based, no_check, float32, tile_mb,
+                 force)  # fmt: skip
+        return
+    if float32 or tile_mb is not None:
+        raise ParameterError(f"--float32 and --tile-mb are for stores, and {place} is {kind}")
+    check_writable(place, force)
+    if (format_of(source, format), kind) == ("libsvm", "npz"):
         based = has_index_zero(source) if zero_based is None else zero_based
-        n, d, stored = libsvm_to_npz(source, destination, features, based)
+        n, d, stored = libsvm_to_npz(source, place, features, based)
         say(f"{destination}: {n:,} rows, {d:,} features, {stored:,} stored entries")
         return
     data = o.read_file(source, format, target, features, zero_based, no_check)
-    write_data(destination, data, format=to, dense=dense)
+    write_data(place, data, format=to, dense=dense)
     say(f"{destination}: {describe_data(data)}")
+
+
+def to_store(
+    source: Path,
+    place: Path,
+    format: str | None,
+    target: str | None,
+    features: int | None,
+    zero_based: bool | None,
+    no_check: bool,
+    float32: bool,
+    tile_mb: float | None,
+    force: bool,
+) -> None:
+    """Write a store, with a bar that shows how far it is."""
+    with share_bar(f"writing {place.name}") as told:
+        store = write_store(
+            place, source, tile_mb=TILE_MB if tile_mb is None else tile_mb,
+            dtype="float32" if float32 else None, overwrite=force, progress=told, format=format,
+            target=target, n_features=features,
+            zero_based="auto" if zero_based is None else zero_based, check=not no_check,
+        )  # fmt: skip
+    say(f"{place}: {describe_data(Data(store, store.labels))}, "
+        f"{store.tiles[0]} x {store.tiles[1]} tiles, {store.nbytes / 2**20:,.1f} MB")  # fmt: skip

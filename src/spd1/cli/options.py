@@ -21,13 +21,14 @@ DEFAULT_L2 = 1e-3  # the paper's
 DataFile = Annotated[
     Path,
     typer.Argument(
-        help="LIBSVM text or CSV (plain, .gz, .bz2, .xz), Parquet, NPZ or NPY", show_default=False
+        help="LIBSVM text or CSV (plain, .gz, .bz2, .xz), Parquet, NPZ, NPY, or a store (folder)",
+        show_default=False,
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A file written by spd1 fit", show_default=False)]
 Format = Annotated[
     str | None,
-    typer.Option(help="libsvm, csv, parquet, npz or npy; default: by the file's suffix"),
+    typer.Option(help="libsvm, csv, parquet, npz, npy or store; default: by the file's suffix"),
 ]
 Target = Annotated[
     str | None,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io import Data
 from ..kernel.announce import watching
 from ..models.model import label_text
+from ..models.scaling import entries_of
 from ..result import Progress as Row
 
-__all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say"]
+__all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say", "share_bar"]
 
 
 def say(text: str, **options: Any) -> None:
@@ -46,8 +46,7 @@ def print_json(value: Any) -> None:
 
 def describe_data(data: Data) -> str:
     """Shape, density and labels in one sentence."""
-    n, d = data.A.shape
-    stored = int(data.A.nnz) if sp.issparse(data.A) else n * d
+    (n, d), stored = data.A.shape, entries_of(data.A)
     text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({stored / (n * d):.3g} full)"
     if data.b is None:
         return text + ", no labels"
@@ -58,6 +57,16 @@ def describe_data(data: Data) -> str:
     if values.dtype.kind in "fiub":
         return text + f", targets from {values.min():g} to {values.max():g}"
     return text + f", {len(values)} different labels"
+
+
+@contextmanager
+def share_bar(what: str, shown: bool = True) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error for work that knows what share of it is done."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 class GapBar:

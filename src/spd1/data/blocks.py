@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,17 @@ from .convert import as_scipy
 from .crew import Crew, multiplied, symmetric
 from .matrix import CSC, CSR, Dense
 
-__all__ = ["Scratch", "dense_gram", "product", "stacked", "tile_of"]
+__all__ = [
+    "Scratch",
+    "dense_gram",
+    "gram_of_tile_rows",
+    "product",
+    "scaled_rows",
+    "tile_of",
+    "with_constant",
+]
+
+STRIP_BYTES = 2**25  # of dense columns at a time
 
 
 class Scratch:
@@ -51,13 +62,33 @@ def tile_of(A: Any, top: int, bottom: int, left: int, right: int) -> Any:
     return kind(*arrays, (bottom - top, right - left))
 
 
-def stacked(tiles: list[Any]) -> Any:
-    """Tiles of one column, one below the other: an array, or SciPy's."""
-    if isinstance(tiles[0], Dense):
-        values = [np.asarray(tile.values, dtype=float) for tile in tiles]
-        return values[0] if len(values) == 1 else np.vstack(values)
-    parts = [as_scipy(tile) for tile in tiles]
-    return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+def with_constant(A: Any, unit: float) -> Any:
+    """A copy of a matrix with a further column of a constant, in its own type, order and layout."""
+    n, d = A.rows(), A.columns()
+    if isinstance(A, Dense):
+        shape = (n, d + 1)
+        values = np.empty(shape if A.row_major else shape[::-1], dtype=A.values.dtype)
+        values = values if A.row_major else values.T  # in the order of the data
+        values[:, :-1], values[:, -1] = A.values, unit
+        values.flags.writeable = False
+        return Dense(values)
+    starts = A.indptr  # of lines
+    if isinstance(A, CSC):
+        ends = starts[-1:] + starts.dtype.type(n)
+        data = np.concatenate([A.data, np.full(n, unit, A.data.dtype)])
+        indices = np.concatenate([A.indices, np.arange(n, dtype=A.indices.dtype)])
+        indptr = np.concatenate([starts, ends])
+    else:
+        indptr = starts + np.arange(n + 1, dtype=starts.dtype)
+        last = indptr[1:].astype(np.int64) - 1
+        inner = np.ones(len(A.data) + n, dtype=bool)
+        inner[last] = False
+        data, indices = np.empty(len(inner), A.data.dtype), np.empty(len(inner), A.indices.dtype)
+        data[inner], data[last] = A.data, unit
+        indices[inner], indices[last] = A.indices, d
+    for array in (data, indices, indptr):
+        array.flags.writeable = False  # as all data
+    return type(A)(data, indices, indptr, (n, d + 1))
 
 
 def dense_gram(
@@ -79,8 +110,44 @@ def dense_gram(
     return symmetric(crew, scaled)
 
 
-def product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:
-    """Left' diag(weights) right, as a dense array."""
-    if isinstance(left, np.ndarray):
-        return np.asarray((left * weights[:, None]).T @ right)
-    return np.asarray((left.T.multiply(weights) @ right).toarray())
+def scaled_rows(tile: Any, weights: np.ndarray) -> Any:
+    """diag(sqrt(weights)) times a tile, without rows of no weight: an array, or SciPy's."""
+    root = np.sqrt(weights)
+    kept = np.flatnonzero(root)
+    some = len(kept) < len(root)
+    if isinstance(tile, Dense):
+        rows = tile.values[kept] if some else tile.values
+        return rows * (root[kept] if some else root)[:, None]
+    rows = as_scipy(tile)
+    return (rows[kept] if some else rows).multiply((root[kept] if some else root)[:, None]).tocsr()
+
+
+def product(left: Any, right: Any) -> np.ndarray:
+    """Left' right, as a dense array."""
+    found = left.T @ right
+    return np.asarray(found if isinstance(left, np.ndarray) else found.toarray())
+
+
+def gram_of_tile_rows(grid: Any, l2: Any) -> np.ndarray:
+    """A diag(1/l2) A' of data in several tiles, a strip of columns or two tiles at a time."""
+    root = np.sqrt(np.broadcast_to(np.asarray(l2, dtype=float), (grid.d,)))
+    out = np.zeros((grid.n, grid.n))
+    down = [slice(*ends) for ends in pairwise(grid.row_ends)]
+    width = max(1, STRIP_BYTES // (8 * grid.n))
+    for q, (left, right) in enumerate(pairwise(grid.column_ends)):
+        if grid.dense:
+            for first in range(left, right, width):
+                last = min(first + width, right)
+                strip = np.empty((grid.n, last - first))
+                for p, rows in enumerate(down):
+                    strip[rows] = grid.tiles[p][q].values[:, first - left : last - left]
+                strip /= root[first:last]
+                out += strip @ strip.T
+            continue
+        scale = sp.diags_array(1.0 / root[left:right])
+        for p, rows in enumerate(down):
+            right_rows = (as_scipy(grid.tiles[p][q]) @ scale).T
+            for r in range(p + 1):
+                others = as_scipy(grid.tiles[r][q]) @ scale
+                out[rows, down[r]] += (others @ right_rows).toarray().T
+    return out if grid.dense else np.tril(out) + np.tril(out, -1).T

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError
 from . import products
-from .blocks import Scratch, dense_gram, product, stacked, tile_of
+from .blocks import Scratch, dense_gram, gram_of_tile_rows, product, scaled_rows, tile_of
 from .convert import as_scipy, column_access, row_access
 from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
@@ -44,10 +44,13 @@ class Grid:
     ----------
     crew : Crew or None
         Who does the bulk operations, over a fixed cut of each tile; None: one thread, in one piece.
+    copies : float
+        Bytes that copies of its lines may take: any number of data in memory.
     """
 
     crew: Crew | None = None
     worker: Any = None  # what computes with the one tile of a 1 x 1 grid
+    copies = math.inf
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
         self.tiles = tiles
@@ -78,7 +81,7 @@ class Grid:
 
         They are done by the crew, if there is one, or by whom they were done before.
         """
-        other = object.__new__(Grid)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, ledger=ledger, facts=self.facts.view())
         if crew is not None and crew is not self.crew:
             other.crew, other.worker = crew, None
@@ -227,32 +230,31 @@ class Grid:
         out = np.zeros((self.d, self.d))
         for p, row in enumerate(self.tiles):
             w = weights[self.row_ends[p] : self.row_ends[p + 1]]
-            views = [stacked([tile]) for tile in row]
+            views = [scaled_rows(tile, w) for tile in row]
             for q, right in enumerate(views):
                 columns = slice(self.column_ends[q], self.column_ends[q + 1])
                 for r in range(q, len(views)):
                     rows = slice(self.column_ends[r], self.column_ends[r + 1])
-                    out[rows, columns] += product(views[r], w, right)
+                    out[rows, columns] += product(views[r], right)
         lower = np.tril(out)
         return lower + np.tril(out, -1).T if self.dense else lower
 
     def gram_of_rows(self, l2: Any) -> np.ndarray:
         """A diag(1/l2) A', l2 a number or one a column."""
+        if self.shape != (1, 1):
+            pairs = 1.0 if self.dense else 0.5 * (self.shape[0] + 1)
+            self.ledger.entries += pairs * self.stored
+            return gram_of_tile_rows(self, l2)
         self.ledger.entries += self.stored
         scalar = np.ndim(l2) == 0
-        out: Any = 0.0
-        for q in range(self.shape[1]):
-            columns = slice(self.column_ends[q], self.column_ends[q + 1])
-            rows = stacked([row[q] for row in self.tiles])
-            if isinstance(rows, np.ndarray):
-                rows = rows if scalar else rows / np.sqrt(l2[columns])
-                part = symmetric(self.crew, rows.T)
-                part = part / l2 if scalar else part
-            else:
-                scaled = rows / l2 if scalar else rows.multiply(1.0 / l2[columns])
-                part = (scaled @ rows.T).toarray()
-            out = part if self.shape[1] == 1 else out + part
-        return np.asarray(out, dtype=float)
+        if self.dense:
+            values = np.asarray(self.matrix.values, dtype=float)
+            values = values if scalar else values / np.sqrt(l2)
+            gram = symmetric(self.crew, values.T)
+            return np.asarray(gram / l2 if scalar else gram)
+        rows = as_scipy(self.matrix)
+        scaled = rows / l2 if scalar else rows.multiply(1.0 / l2)
+        return np.asarray((scaled @ rows.T).toarray(), dtype=float)
 
     # Lines
 

@@ -6,6 +6,7 @@ they are, if the data is one tile. Others are copied, and the copies are kept wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -211,6 +212,19 @@ class LineStore:
         self.copies = CopiedLines(
             self.grid, self.by_columns, chosen[np.argsort(self.position[chosen])]
         )
+
+    def bytes_of(self, chosen: np.ndarray) -> np.ndarray:
+        """Bytes that copies of these lines take, line by line."""
+        grid = self.grid
+        if self.dense:
+            return np.full(len(chosen), 1.25 * self.width * grid.dtype.itemsize)
+        counts = grid.column_counts if self.by_columns else grid.row_counts
+        return np.asarray(counts[chosen] * (grid.dtype.itemsize + 4.0))
+
+    def fits(self, chosen: np.ndarray) -> bool:
+        """Whether copies of these lines may be made, see ``Grid.copies``."""
+        most = self.grid.copies
+        return not self.copied or most == math.inf or float(self.bytes_of(chosen).sum()) <= most
 
     def of(self, chosen: np.ndarray) -> tuple[Any, np.ndarray]:
         """A matrix B, and which of its lines are those chosen."""

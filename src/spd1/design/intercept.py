@@ -22,7 +22,9 @@ import scipy.sparse as sp
 
 from ..certificate.gap import certificate_of
 from ..certificate.points import pair_of
+from ..data.blocks import with_constant
 from ..data.convert import as_matrix, as_scipy
+from ..data.store import Store
 from ..losses import as_loss
 from ..problem import Problem, check_point
 from ..regularizers import ElasticNet
@@ -170,8 +172,13 @@ class Design:
 
     @property
     def centrable(self) -> bool:
-        """Sparse data would become dense, and float32 would lose digits that the gap counts."""
-        return not sp.issparse(self.X) and np.asarray(self.X).dtype == np.float64
+        """Sparse data would become dense, and float32 would lose digits that the gap counts.
+
+        Stores are left as they are.
+        """
+        if sp.issparse(self.X) or isinstance(self.X, Store):
+            return False
+        return bool(np.asarray(self.X).dtype == np.float64)
 
     def centred(self, weight: Any) -> tuple[np.ndarray, np.ndarray]:
         """X minus its weighted means, and the means; kept for the next problem of the fit.
@@ -237,7 +244,9 @@ def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
 
 def typical_length(X: Any, share: float) -> float:
     """Share of the length of a typical row, as a power of two: multiplying by it is exact."""
-    if sp.issparse(X):
+    if isinstance(X, Store):
+        square = X.grid.square_sum / X.n
+    elif sp.issparse(X):
         square = float(np.vdot(X.data, X.data)) / X.shape[0]
     else:
         rows = np.asarray(X[:: max(1, X.shape[0] // SAMPLED_ROWS)], dtype=float)
@@ -248,26 +257,10 @@ def typical_length(X: Any, share: float) -> float:
 
 def joined(X: Any, unit: float) -> Any:
     """X with a further column of a constant, in its own type, order and format."""
-    n, d = X.shape
-    A: Any = as_matrix(X)
-    if A.is_dense():
-        shape = (n, d + 1)
-        values = np.empty(shape if A.row_major else shape[::-1], dtype=A.values.dtype)
-        values = values if A.row_major else values.T  # in the order of the data
-        values[:, :-1], values[:, -1] = A.values, unit
-        return values
-    A = as_scipy(A)  # sorted, checked; int64 indices stay int64
-    if A.format == "csc":
-        column = sp.csc_array(np.full((n, 1), unit, dtype=A.dtype))
-        return sp.hstack([A, column], format="csc")
-    ends = A.indptr[1:] + np.arange(n, dtype=A.indptr.dtype)  # SciPy would go through COO
-    inner = np.ones(A.nnz + n, dtype=bool)
-    inner[ends] = False
-    data, indices = np.empty(len(inner), A.dtype), np.empty(len(inner), A.indices.dtype)
-    data[inner], data[ends] = A.data, unit
-    indices[inner], indices[ends] = A.indices, d
-    indptr = A.indptr + np.arange(n + 1, dtype=A.indptr.dtype)
-    return sp.csr_array((data, indices, indptr), shape=(n, d + 1))
+    if isinstance(X, Store):
+        return X.with_constant(unit)
+    A = with_constant(as_matrix(X), unit)
+    return A.values if A.is_dense() else as_scipy(A)
 
 
 def _fields(result: Result) -> dict[str, Any]:

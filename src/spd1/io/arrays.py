@@ -7,6 +7,7 @@ them where they lie on disk: data larger than memory is converted once and then 
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import zipfile
 import zlib
@@ -52,6 +53,17 @@ def read_npz(path: str | Path, check: bool = True) -> Data:
     >>> read_npz(path).A.tolist(), read_npz(path).b.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
     """
+    data = read_npz_unmended(path, check)
+    if not sp.issparse(data.A):
+        return data
+    try:
+        return data._replace(A=trusted(data.A))  # nobody who gets it looks again
+    except DataError as error:
+        raise DataError(f"{path} holds a broken sparse matrix ({error})") from None
+
+
+def read_npz_unmended(path: str | Path, check: bool = True) -> Data:
+    """The same, but indices are as they stand in the file: whoever gets them must look at them."""
     with reading(path):
         arrays = _arrays(path, check)
     if all(name in arrays for name in SPARSE_NAMES):
@@ -110,6 +122,47 @@ def write_npz(path: str | Path, A: Any, b: Any = None) -> None:
         write_members(stream, {name: (array, None) for name, array in arrays.items()})
 
 
+def unpacked(path: str | Path, folder: Path) -> Path:
+    """A file whose arrays can be mapped: the same one, or a copy without compression in a folder.
+
+    Its members are copied some bytes at a time.
+    """
+    with reading(path):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+                if all(info.compress_type == zipfile.ZIP_STORED for info in members):
+                    return Path(path)
+                if all(info.file_size < WORTH_MAPPING for info in members):
+                    return Path(path)
+                copy = folder / "unpacked.npz"
+                with copy.open("wb") as stream, zipfile.ZipFile(stream, "w") as new:
+                    for info in members:
+                        plain = _aligned(info.filename, stream.tell())
+                        with (
+                            archive.open(info) as old,
+                            new.open(plain, "w", force_zip64=True) as to,
+                        ):
+                            shutil.copyfileobj(old, to, SUMMED_AT_ONCE)
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            RuntimeError,
+            zlib.error,
+            EOFError,
+        ) as error:
+            raise DataError(f"{path} is not an NPZ file ({error})") from None
+    return copy
+
+
+def _aligned(name: str, place: int) -> zipfile.ZipInfo:
+    """A member that begins at a multiple of 64 bytes, if it is written at this place."""
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    before = place + LOCAL_HEADER + len(info.filename) + ZIP64_EXTRA + 4
+    info.extra = struct.pack("<HH", PADDING_ID, -before % ALIGN) + bytes(-before % ALIGN)
+    return info
+
+
 def read_npy(path: str | Path) -> np.ndarray:
     """Map a two-dimensional array of numbers. The format has no checksum: lengths are checked.
 
@@ -156,9 +209,7 @@ def write_members(
     """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, (array, chunks) in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            before = stream.tell() + LOCAL_HEADER + len(info.filename) + ZIP64_EXTRA + 4
-            info.extra = struct.pack("<HH", PADDING_ID, -before % ALIGN) + bytes(-before % ALIGN)
+            info = _aligned(f"{name}.npy", stream.tell())
             with archive.open(info, "w", force_zip64=True) as member:
                 if chunks is None:
                     npy.write_array(member, array, allow_pickle=False)
@@ -237,7 +288,6 @@ def _sparse(path: str | Path, arrays: dict[str, np.ndarray]) -> Any:
     _refuse_kind(path, "data", arrays["data"], "fiub", "numbers only")
     shape = tuple(int(v) for v in np.ravel(arrays["shape"]))
     try:
-        A = build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
-        return trusted(A)  # nobody who gets it looks again
+        return build(tuple(arrays[name] for name in SPARSE_NAMES[:3]), shape=shape, copy=False)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{path} holds a broken sparse matrix ({error})") from None

@@ -11,10 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.indices import trusted
+from ..data.store import Store, open_store
 from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
 from .libsvm import CHUNK_BYTES, iter_libsvm, read_libsvm, write_libsvm
+from .store import write_store
 from .tables import read_csv, read_parquet, split_target, write_csv, write_parquet
 
 __all__ = ["libsvm_to_npz", "read_data", "write_data"]
@@ -35,8 +37,9 @@ def read_data(
     Parameters
     ----------
     path : str or Path
-        LIBSVM text and CSV may be compressed (.gz, .bz2, .xz).
-    format : {"libsvm", "csv", "parquet", "npz", "npy"}, optional
+        LIBSVM text and CSV may be compressed (.gz, .bz2, .xz). A folder is a store: its A is a
+        ``Store``, which stays on disk.
+    format : {"libsvm", "csv", "parquet", "npz", "npy", "store"}, optional
         Default: by the suffix; LIBSVM text where it says nothing.
     target : str or int, optional
         For CSV, Parquet and NPY: the column with the target, by name or number; default: the last.
@@ -64,6 +67,8 @@ def read_data(
     kind = format_of(path, format)
     if kind == "libsvm":
         return read_libsvm(path, n_features, zero_based)
+    if kind == "store":
+        return _read_store(path, features)
     if kind == "npz":
         return read_npz(path, check)
     if kind == "npy":
@@ -73,6 +78,16 @@ def read_data(
         return split_target(path, None, list(columns.T), target)
     names, fields = read_csv(path) if kind == "csv" else read_parquet(path)
     return split_target(path, names, fields, target, features, n_features)
+
+
+def _read_store(path: str | Path, features: list[str] | None) -> Data:
+    store = open_store(path)
+    if features and store.names and features != store.names:
+        raise DataError(
+            f"{path} has other columns than the model was trained on, or in another order: write "
+            "the store again from a table with these columns"
+        )
+    return Data(store, store.labels, store.names, store.target)
 
 
 def write_data(
@@ -91,8 +106,13 @@ def write_data(
     [1.0, -1.0]
     """
     kind = format_of(path, format)
-    check_writable(path)
     A: Any = data.A
+    if kind == "store":
+        write_store(path, A, data.b, names=data.names, target=data.target, overwrite=True)
+        return
+    check_writable(path)
+    if isinstance(A, Store):
+        raise ParameterError(f"{A.path} is a store: it can only be written as another store")
     if kind in ("csv", "parquet", "npy") and sp.issparse(A):
         if not dense:
             size = 8 * A.shape[0] * A.shape[1] / 2**20

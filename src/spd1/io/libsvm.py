@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -11,9 +11,16 @@ import scipy.sparse as sp
 
 from ..data.indices import trusted
 from ..errors import DataError, ParameterError
-from ..files import Data, open_bytes, reading, replacing
+from ..files import Data, open_bytes, reading, replacing, share_read
 
-__all__ = ["has_index_zero", "iter_libsvm", "largest_index", "read_libsvm", "write_libsvm"]
+__all__ = [
+    "has_index_zero",
+    "iter_libsvm",
+    "largest_index",
+    "read_libsvm",
+    "survey",
+    "write_libsvm",
+]
 
 CHUNK_BYTES = 16 * 2**20  # bytes of text at a time
 TENS = 10.0 ** np.arange(23)  # exact in float64
@@ -78,11 +85,13 @@ def iter_libsvm(
     n_features: int | None = None,
     zero_based: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
+    told: Callable[[float], object] | None = None,
 ) -> Iterator[Data]:
     r"""Read a LIBSVM file that is larger than memory, some rows at a time.
 
     Where ``n_features`` is not given, blocks have as many columns as seen so far. Indices start
-    at 1 unless ``zero_based``: the end of the file can't be asked.
+    at 1 unless ``zero_based``: the end of the file can't be asked. ``told`` is called with the
+    share of the file that has been read.
 
     Examples
     --------
@@ -95,7 +104,7 @@ def iter_libsvm(
     """
     _check(n_features, zero_based)
     width = n_features or 0
-    for block in _blocks(path, chunk_bytes):
+    for block in _blocks(path, chunk_bytes, told):
         part = _rows(path, block, 0 if zero_based else 1, n_features)
         width = max(width, part.shape[1])
         part.resize((part.shape[0], width))
@@ -133,6 +142,26 @@ def has_index_zero(path: str | Path) -> bool:
     return any(len(b.indices) and b.indices.min() == 0 for b in _blocks(path, CHUNK_BYTES))
 
 
+class Survey(NamedTuple):
+    """What a pass over a file tells: its rows, and the ends of its indices (-1: there is none)."""
+
+    rows: int
+    smallest: int
+    largest: int
+
+
+def survey(path: str | Path, told: Callable[[float], object] | None = None) -> Survey:
+    """Count rows and look at the indices, some rows in memory at a time."""
+    rows, smallest, largest = 0, -1, -1
+    for block in _blocks(path, CHUNK_BYTES, told):
+        rows += len(block.labels)
+        if len(block.indices):
+            least = int(block.indices.min())
+            smallest = least if smallest < 0 else min(smallest, least)
+            largest = max(largest, int(block.indices.max()))
+    return Survey(rows, smallest, largest)
+
+
 def largest_index(path: str | Path) -> tuple[int, int]:
     """The largest index of a file, and the line it stands in; a pass over the text."""
     largest, line = -1, 0
@@ -150,11 +179,15 @@ def _check(n_features: Any, zero_based: Any) -> None:
         raise ParameterError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
 
 
-def _blocks(path: str | Path, chunk_bytes: int) -> Iterator[Block]:
+def _blocks(
+    path: str | Path, chunk_bytes: int, told: Callable[[float], object] | None = None
+) -> Iterator[Block]:
     """Parse the file some complete lines at a time."""
     line = 1
     with reading(path), open_bytes(path) as stream:
         for text in _complete_lines(stream, chunk_bytes):
+            if told is not None:
+                told(share_read(stream, path))
             block, lines = _parse(path, text, line)
             if len(block.labels):
                 yield block

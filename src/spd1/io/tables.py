@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,32 +37,56 @@ def read_csv(path: str | Path, delimiter: str | None = None) -> tuple[list[str] 
     """
     with reading(path), open_bytes(path) as stream:
         text = stream.read().decode("utf-8-sig")
-    start = text.find("\n") + 1 or len(text)
     if not text.strip():
         raise DataError(f"{path} is empty")
-    if "\0" in text:
-        raise DataError(f"{path} is not a CSV file: it holds zero bytes")
-    first = text[:start]
+    start = text.find("\n") + 1 or len(text)
+    head = csv_head(text[:start], delimiter)
+    body = text[start:] if head.names else text
+    if not body.strip():
+        raise DataError(f"{path} has a first line with names and no rows")
+    return head.names, csv_columns(path, body, head, 2 if head.names else 1)
+
+
+class CsvHead(NamedTuple):
+    """What the first line of a CSV file tells: names, if it has some, width and delimiter."""
+
+    names: list[str] | None
+    width: int
+    delimiter: str
+
+
+def csv_head(first: str, delimiter: str | None = None) -> CsvHead:
+    """Look at the first line."""
     delimiter = delimiter or max(DELIMITERS, key=first.count)
     head = next(csv.reader([first.rstrip("\r\n")], delimiter=delimiter))
     names = None if all(_is_number(field) for field in head) else [f.strip() for f in head]
-    body = text[start:] if names else text
-    if not body.strip():
-        raise DataError(f"{path} has a first line with names and no rows")
+    return CsvHead(names, len(head), delimiter)
+
+
+def csv_columns(
+    path: str | Path, body: str, head: CsvHead, line: int, text: int | None = None
+) -> list[Any]:
+    """Columns of some lines, the first of them number ``line``; ``text`` is one kept as it is."""
+    if "\0" in body:
+        raise DataError(f"{path} is not a CSV file: it holds zero bytes")
     try:
+        if text is not None:
+            raise ValueError
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             table = np.loadtxt(
-                io.StringIO(body), delimiter=delimiter, ndmin=2, comments=None, quotechar='"'
+                io.StringIO(body), delimiter=head.delimiter, ndmin=2, comments=None, quotechar='"'
             )
-        if table.shape[1] != len(head):
+        if table.shape[1] != head.width:
             raise ValueError
-        return names, list(table.T)
+        return list(table.T)
     except ValueError:
-        return names, _mixed(path, body, delimiter, len(head), 2 if names else 1)
+        return _mixed(path, body, head.delimiter, head.width, line, text)
 
 
-def _mixed(path: str | Path, body: str, delimiter: str, width: int, line: int) -> list[Any]:
+def _mixed(
+    path: str | Path, body: str, delimiter: str, width: int, line: int, text: int | None
+) -> list[Any]:
     """Line by line, for columns of text and for a broken line's number."""
     rows = []
     reader = csv.reader(io.StringIO(body), delimiter=delimiter, strict=True)
@@ -78,8 +102,10 @@ def _mixed(path: str | Path, body: str, delimiter: str, width: int, line: int) -
     except csv.Error as error:
         raise DataError(f"{path}, line {line + reader.line_num - 1}: {error}") from None
     columns: list[Any] = []
-    for fields in zip(*rows, strict=True):
+    for k, fields in enumerate(zip(*rows, strict=True)):
         try:
+            if k == text:
+                raise ValueError
             columns.append(np.array(fields, dtype=float))
         except ValueError:
             columns.append(np.array([field.strip() for field in fields], dtype=str))
@@ -96,7 +122,7 @@ def _is_number(field: str) -> bool:
 
 def read_parquet(path: str | Path) -> tuple[list[str], list[Any]]:
     """Read the columns of a Parquet file; needs pyarrow (``pip install 'spd1[parquet]'``)."""
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = need_pyarrow()
     with reading(path):
         if not Path(path).exists():
             raise FileNotFoundError(path)
@@ -105,19 +131,24 @@ def read_parquet(path: str | Path) -> tuple[list[str], list[Any]]:
         except pyarrow.lib.ArrowException as error:
             first = (str(error) or type(error).__name__).splitlines()[0]
             raise DataError(f"{path} is not a Parquet file ({first})") from None
+    return list(table.column_names), arrow_columns(path, table)
+
+
+def arrow_columns(path: str | Path, table: Any) -> list[Any]:
+    """Columns of a pyarrow table as arrays, numbers or text."""
+    types = need_pyarrow()[0].types
     columns: list[Any] = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.null_count:
             raise DataError(f"{path}: column {name!r} has {column.null_count} missing values")
         kind = column.type
-        types = pyarrow.types
         if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
             columns.append(column.to_numpy())
         elif types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
             columns.append(np.array(column.to_pylist(), dtype=str))
         else:
             raise DataError(f"{path}: column {name!r} has type {kind}: numbers only")
-    return list(table.column_names), columns
+    return columns
 
 
 def split_target(
@@ -127,6 +158,7 @@ def split_target(
     target: str | int | None = None,
     features: list[str] | None = None,
     count: int | None = None,
+    first: int = 0,
 ) -> Data:
     """Split columns into features and the target.
 
@@ -140,6 +172,7 @@ def split_target(
         it is there
     count : number of features that a model was trained on, where there are no names: with as
         many columns in the file there is no target
+    first : row of the file that the columns begin with, for messages
     """
     if names and len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -148,11 +181,11 @@ def split_target(
         return _by_name(path, names, columns, features, target)
     if count is not None and len(columns) == count:
         return Data(_matrix(path, names, columns, range(len(columns))), None, names)
-    where = _position(path, names, len(columns), -1 if target is None else target)
+    where = target_position(path, names, len(columns), target)
     rest = [k for k in range(len(columns)) if k != where]
     if not rest:
         raise DataError(f"{path} has one column: there is nothing beside the target")
-    A = _matrix(path, names, columns, rest)
+    A = _matrix(path, names, columns, rest, first)
     kept = [names[k] for k in rest] if names else None
     return Data(A, np.asarray(columns[where]), kept, names[where] if names else None)
 
@@ -173,7 +206,11 @@ def _by_name(
     return Data(A, b, list(features), str(target) if b is not None else None)
 
 
-def _position(path: str | Path, names: list[str] | None, width: int, target: str | int) -> int:
+def target_position(
+    path: str | Path, names: list[str] | None, width: int, target: str | int | None
+) -> int:
+    """Number of the target column; the last where nothing is said."""
+    target = -1 if target is None else target
     if names and target in names:
         return names.index(target)
     try:
@@ -187,7 +224,11 @@ def _position(path: str | Path, names: list[str] | None, width: int, target: str
 
 
 def _matrix(
-    path: str | Path, names: list[str] | None, columns: Sequence[Any], which: Sequence[int] | range
+    path: str | Path,
+    names: list[str] | None,
+    columns: Sequence[Any],
+    which: Sequence[int] | range,
+    first: int = 0,
 ) -> np.ndarray:
     single = all(columns[k].dtype == np.float32 for k in which)
     A = np.empty((len(columns[0]), len(which)), dtype=np.float32 if single else np.float64)
@@ -197,11 +238,12 @@ def _matrix(
         if column.dtype.kind == "U":
             row = next((i for i, value in enumerate(column) if not _is_number(value)), 0)
             what = f"the text {column[row][:30]!r}" if column[row] else "an empty field"
-            raise DataError(f"{path}: column {shown} has {what} in row {row + 1}: features are "
-                            "numbers only")  # fmt: skip
+            raise DataError(f"{path}: column {shown} has {what} in row {first + row + 1}: features "
+                            "are numbers only")  # fmt: skip
         bad = np.flatnonzero(~np.isfinite(column.astype(float)))
         if len(bad):
-            raise DataError(f"{path}: column {shown} has {column[bad[0]]} in row {bad[0] + 1}")
+            row = int(bad[0])
+            raise DataError(f"{path}: column {shown} has {column[row]} in row {first + row + 1}")
         A[:, place] = column
     return A
 
@@ -220,7 +262,7 @@ def write_csv(path: str | Path, data: Data) -> None:
 
 def write_parquet(path: str | Path, data: Data) -> None:
     """Write features and, last, the target; needs pyarrow (``pip install 'spd1[parquet]'``)."""
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = need_pyarrow()
     names, columns = _table(data)
     with replacing(path) as stream:
         parquet.write_table(pyarrow.table(dict(zip(names, columns, strict=True))), stream)
@@ -239,7 +281,8 @@ def _table(data: Data) -> tuple[list[str], list[np.ndarray]]:
     return names, columns
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def need_pyarrow() -> tuple[Any, Any]:
+    """The modules pyarrow and pyarrow.parquet, or the extra that has them."""
     try:
         import pyarrow
         from pyarrow import parquet

@@ -14,6 +14,7 @@ from ..certificate.gap import Certificate, certify_point
 from ..data.convert import plain_array
 from ..data.indices import trusted
 from ..data.memory import refuse_too_long
+from ..data.store import Store
 from ..design.intercept import Design
 from ..errors import DataError, ParameterError
 from ..files import Data
@@ -22,6 +23,7 @@ from ..problem import Problem
 from ..regularizers import ElasticNet, as_regularizer
 from ..result import Result
 from ..version import __version__
+from .scaling import entries_of, moments, standardized
 
 __all__ = ["Model", "fit_model"]
 
@@ -84,14 +86,18 @@ class Model:
     def decision(self, A: Any) -> np.ndarray:
         """Margins a_i'coef + offset."""
         A = self.fitting(A)
-        margins: np.ndarray = np.asarray(A @ self.coef, dtype=float).ravel() + self.offset
+        product = A.grid.margins(self.coef) if isinstance(A, Store) else A @ self.coef
+        margins: np.ndarray = np.asarray(product, dtype=float).ravel() + self.offset
         return margins
 
     def fitting(self, A: Any) -> Any:
         """Data that has the model's features and indices that can be followed, or a refusal."""
-        A = trusted(A) if sp.issparse(A) else plain_array(A, "A")
-        if A.ndim != 2 or A.dtype.kind not in "fiub":
-            raise DataError(f"A must be a table of numbers, not {A.ndim} dimensions of {A.dtype}")
+        if not isinstance(A, Store):
+            A = trusted(A) if sp.issparse(A) else plain_array(A, "A")
+        if len(A.shape) != 2 or A.dtype.kind not in "fiub":
+            raise DataError(
+                f"A must be a table of numbers, not {len(A.shape)} dimensions of {A.dtype}"
+            )
         if A.shape[1] != self.features:
             raise DataError(f"the data has {A.shape[1]} features, the model {self.features}")
         return A
@@ -192,7 +198,7 @@ def blank_model(
     d = int(data.A.shape[1])
     reg.bind(d)
     classes = _classes(data.b, loss, positive)
-    mean, scale = _moments(data.A) if standardize else (None, None)
+    mean, scale = moments(data.A) if standardize else (None, None)
     size = d + 1 if intercept else d
     blank = np.zeros(size), np.zeros(data.A.shape[0])
     several = classes is not None and positive is not None and len(np.unique(data.b)) > 2
@@ -204,8 +210,7 @@ def blank_model(
 def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     """The model with what a run found."""
     names = ("primal", "dual", "gap", "rel_gap")
-    rows = int(A.shape[0])
-    stored = int(A.nnz) if sp.issparse(A) else rows * int(A.shape[1])
+    rows, stored = int(A.shape[0]), entries_of(A)
     training = {
         "status": result.status, "method": result.method, "tol": float(tol),
         "passes": float(result.passes), "seconds": float(result.seconds),
@@ -231,18 +236,6 @@ def numbers(b: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "fiub":
         raise DataError(f"the target holds text, {values[0]!r} for one: this loss needs numbers")
     return values.astype(float)
-
-
-def standardized(A: Any, mean: Any, scale: Any) -> Any:
-    """The data less its means, where these are known, in units of its scale; or as it is."""
-    if scale is None:
-        return A
-    if not sp.issparse(A):
-        return (A - (0.0 if mean is None else mean)) / scale
-    if mean is not None:
-        raise DataError("the model was trained on centered, dense data; this is sparse")
-    A = sp.csr_array(A)
-    return sp.csr_array((A.data / scale[A.indices], A.indices, A.indptr), shape=A.shape)
 
 
 def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None:
@@ -281,17 +274,3 @@ def _number_or_text(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _moments(A: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """Mean (dense data only) and standard deviation of the columns; constant ones divide by 1."""
-    if sp.issparse(A):
-        first = np.asarray(A.mean(axis=0), dtype=float).ravel()
-        square = np.asarray(A.multiply(A).mean(axis=0), dtype=float).ravel()
-        spread = np.sqrt(np.maximum(square - first * first, 0.0))
-        mean = None
-    else:
-        mean = np.mean(A, axis=0, dtype=float)
-        spread = np.std(A, axis=0, dtype=float)
-        spread[spread <= 1e-14 * np.abs(mean)] = 0.0  # what rounding leaves of a constant
-    return mean, np.where(spread > 0.0, spread, 1.0)

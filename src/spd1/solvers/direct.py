@@ -44,7 +44,8 @@ class Direct(Method):
             raise IncompatibleError(
                 "direct is for least squares without any penalty or bounds: use method 'auto'"
             )
-        if p.n * p.d > LARGEST_DENSE_COPY or p.n * p.d * min(p.n, p.d) > DIRECT_FLOPS:
+        large = p.n * p.d > LARGEST_DENSE_COPY or 8.0 * p.n * p.d > p.grid.copies
+        if large or p.n * p.d * min(p.n, p.d) > DIRECT_FLOPS:
             raise IncompatibleError(f"{p.n} x {p.d} is too large for direct: use method 'newton'")
 
     def prepare(self, sampling: str) -> None:

@@ -107,7 +107,8 @@ class Interior(Method):
                 f"interior needs a smooth loss, or one that says its conjugate_net; "
                 f"{type(loss).__name__} is neither: use method 'rows'"
             )
-        if n * d > LARGEST_DENSE_COPY or min(n, d) > LARGEST_SYSTEM:
+        large = n * d > LARGEST_DENSE_COPY or 8.0 * n * d > problem.grid.copies
+        if large or min(n, d) > LARGEST_SYSTEM:
             raise IncompatibleError(
                 f"interior is for small problems, up to {LARGEST_SYSTEM} rows or columns and "
                 f"{LARGEST_DENSE_COPY:,} entries; this is {n} x {d}: use method 'auto'"

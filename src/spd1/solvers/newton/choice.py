@@ -10,6 +10,7 @@ import numpy as np
 from ...kernel.rng import shuffle_blocks
 from ..tuning import BLOCK
 from .faces.base import Face
+from .linalg.tile_lines import TileLines
 from .linalg.working_set import Lines, forces
 from .tuning import (
     ALIKE,
@@ -29,7 +30,7 @@ class Choice:
     def __init__(self, face: Face, key: np.uint64) -> None:
         p = self.problem = face.problem
         count = face.coordinates
-        self.key, self.t = key, 0
+        self.key, self.t, self.turn = key, 0, 0
         self.chosen = np.zeros(0, dtype=int)
         self.member = np.zeros(count, dtype=bool)
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
@@ -84,15 +85,38 @@ class Choice:
 
     def too_many(self, lines: np.ndarray) -> bool:
         """Whether copies of these lines would take more memory than they may."""
+        if self.beyond(lines):
+            return True
         if not self.copies_count:
             return False
         grid = self.problem.grid
         return float(np.sum(grid.column_counts[lines])) > COPIED * grid.stored
 
+    def beyond(self, lines: np.ndarray) -> bool:
+        """Whether these columns can neither be copied nor have a Gram matrix, see ``TileLines``."""
+        at_hand = self.face.lines
+        return bool(at_hand.by_columns and len(lines) > LARGEST_GRAM and not at_hand.fits(lines))
+
+    def taking_turns(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """As many columns as can be copied or have a Gram matrix: free ones take turns."""
+        loose = force[able] == math.inf
+        free, bound = able[loose], able[~loose]
+        bound = bound[np.argsort(-force[bound], kind="stable")]
+        free = np.roll(free, -self.turn)
+        size = np.cumsum(self.face.lines.bytes_of(np.concatenate([free, bound])))
+        most = max(LARGEST_GRAM, int(np.count_nonzero(size <= self.problem.grid.copies)))
+        share = max(most - len(bound), most // 4 * 3)
+        if len(free) > share:
+            self.turn = (self.turn + share) % len(free)
+            free = free[:share]
+        return np.concatenate([free, bound])[:most]
+
     def within_budget(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
         """What is free, and the strongest of the rest, as far as copies may take memory."""
         if not self.too_many(able):
             return able
+        if self.beyond(able):
+            return self.taking_turns(able, force)
         stored = self.problem.grid.column_counts
         able = able[np.argsort(-force[able], kind="stable")]
         fits = int(np.count_nonzero(np.cumsum(stored[able]) <= COPIED * self.problem.stored))
@@ -119,7 +143,10 @@ class Choice:
         return chosen
 
     def lines(self, chosen: np.ndarray) -> Lines:
-        """Lines of the chosen coordinates."""
+        """Lines of the chosen coordinates, copied where they fit."""
         lines = self.face.lines
+        if not lines.fits(chosen):
+            return TileLines(lines.grid, lines.by_columns, chosen)
         B, ids = lines.of(chosen)
-        return Lines(B, ids, len(self.face.m), lines.grid.ledger, lines.grid.crew)
+        grid = lines.grid
+        return Lines(B, ids, len(self.face.m), grid.ledger, grid.crew, grid.copies)

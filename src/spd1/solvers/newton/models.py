@@ -89,7 +89,7 @@ class Models:
 
     def minimise(self, work: WorkingSet, z: np.ndarray, slope: np.ndarray) -> bool:
         """Move z; returns whether ``slope``, the model's derivative in the margins, followed it."""
-        if self.gram is None or not self.gram_pays(self.gram, work):
+        if self.gram is None or (work.lines.copied and not self.gram_pays(self.gram, work)):
             outcome = self.sweep(work, z, slope, self.curvatures_of(work))
             if outcome is not Next.GRAM or self.gram is None:
                 return True

@@ -22,7 +22,7 @@ from ..base import Method, size_of
 from ..interior.interior import Interior
 from .choice import Choice
 from .faces.base import Face, FaceState
-from .faces.choose import best_face, face_of
+from .faces.choose import best_face, face_of, rows_out_of_reach
 from .faces.parts import follow_slope
 from .linalg.gram import minimise_on_gram
 from .line_search import search
@@ -59,6 +59,12 @@ class Newton(Method):
             raise IncompatibleError(
                 "newton needs a smooth loss, or a piecewise linear one with l2 > 0 for every "
                 "feature: use method 'rows'"
+            )
+        if rows_out_of_reach(problem):
+            raise IncompatibleError(
+                f"newton visits whole rows for {problem.loss} with {problem.reg}, and the rows of "
+                f"this data are cut into {problem.grid.shape[1]} tiles, too large to copy: write "
+                "the store with tiles of whole rows (tiles=(rows, 1), or tile_mb)"
             )
 
     def prepare(self, sampling: str) -> None:

@@ -16,7 +16,7 @@ from .primal import PrimalFace, TallFace
 from .proximal import ProximalFace
 from .span import GramFace
 
-__all__ = ["best_face", "face_of", "few_columns", "few_rows"]
+__all__ = ["best_face", "face_of", "few_columns", "few_rows", "rows_out_of_reach"]
 
 
 def best_face(problem: Problem) -> str:
@@ -61,6 +61,14 @@ def few_rows(problem: Problem) -> bool:
     """Whether the problem has few rows, and a regularizer that is l2 and nothing else."""
     p = problem
     return p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.mu > 0
+
+
+def rows_out_of_reach(problem: Problem) -> bool:
+    """Whether a dual face would have to put rows together from tiles, and may not copy them."""
+    p, grid = problem, problem.grid
+    if grid.shape[1] == 1 or 1.25 * grid.nbytes <= grid.copies or best_face(p) == "primal":
+        return False
+    return not (p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain)  # on their Gram matrix
 
 
 def few_columns(problem: Problem) -> bool:

@@ -54,6 +54,7 @@ from .gram_kernels import (
     turn_lines,
 )
 from .subspace import NO_ROWS, box_around, pinned, walked
+from .tile_lines import TileLines
 from .working_set import Lines
 
 __all__ = ["GramOfLines", "Sample", "minimise_on_gram", "sweeps_until"]
@@ -291,6 +292,10 @@ class GramOfLines:
 
     def _make(self, lines: Lines, chosen: np.ndarray, bend: np.ndarray) -> None:
         stride = self.stride_for(lines.count, len(bend))
+        if isinstance(lines, TileLines):
+            self.G = np.zeros((0, 0))
+            self.G = lines.gram(bend, stride)
+            return
         if not lines.dense:
             self.G = np.zeros((0, 0))  # never two at a time
             self.G = self._sparse(lines, chosen, bend, stride)

@@ -177,6 +177,8 @@ def face_costs(lines: Lines, curved: bool) -> tuple[float, float, float]:
     inside = FLOP * width * width * (1.5 * count + 0.6 * width) + spread
     if not curved or width > LARGEST_FACTOR:
         inside = math.inf
+    if 8.0 * count * width > lines.most:  # both make a dense copy
+        factor = inside = math.inf
     return factor, inside, CG_ENTRY * lines.entries * CG_EXPECTED
 
 

@@ -265,13 +265,18 @@ class Lines:
     ledger : object with a number ``entries``
     crew : Crew, optional
         Who does what concerns all lines at once.
+    most : float
+        Bytes that a dense copy may take.
     """
 
+    copied = True  # or read where they lie; either way at hand
+
     def __init__(
-        self, B: Any, ids: np.ndarray, width: int, ledger: Reads, crew: Crew | None = None
-    ) -> None:
+        self, B: Any, ids: np.ndarray, width: int, ledger: Reads, crew: Crew | None = None,
+        most: float = math.inf,
+    ) -> None:  # fmt: skip
         self.B, self.ids, self.width, self.ledger = B, ids, width, ledger
-        self.crew = crew
+        self.crew, self.most = crew, most
         self.count = len(ids)
         self.dense = bool(B.is_dense())
         if self.dense:
@@ -281,7 +286,7 @@ class Lines:
 
     def part(self, which: np.ndarray) -> Lines:
         """Some of the lines."""
-        return Lines(self.B, self.ids[which], self.width, self.ledger, self.crew)
+        return Lines(self.B, self.ids[which], self.width, self.ledger, self.crew, self.most)
 
     @property
     def sweep(self) -> float:

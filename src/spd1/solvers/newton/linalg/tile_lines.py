@@ -1,0 +1,169 @@
+"""Lines of data too large to copy: every question about them is a pass over the tiles.
+
+Rows are swept tile by tile, where they lie. Columns can't be, because every tile has a part of
+each: their models are minimised on a Gram matrix, which is a sum over tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....data.convert import as_scipy
+from ....data.grid import Grid
+from ....data.lines import CopiedLines
+from ....data.products import dot_weighted_squares, line_lengths
+from ..tuning import ENTRY, SPARSE_ENTRY
+from .gram_kernels import sum_outer_products_of_rows
+from .working_set import Lines, descend
+
+__all__ = ["TileLines"]
+
+
+class TileLines(Lines):
+    """Lines ``chosen`` of a grid: what ``Lines`` can be asked, by passes over its tiles.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its operations are told to its ledger.
+    by_columns : bool
+        Whether the lines are columns.
+    chosen : ndarray
+    """
+
+    copied = False
+
+    def __init__(self, grid: Grid, by_columns: bool, chosen: np.ndarray) -> None:
+        self.grid, self.by_columns, self.ids = grid, by_columns, chosen
+        self.width = grid.n if by_columns else grid.d
+        self.count, self.dense = len(chosen), grid.dense
+        self.ledger, self.most = grid.ledger, grid.copies
+        counts = grid.column_counts if by_columns else grid.row_counts
+        self.entries = float(np.sum(counts[chosen]))
+
+    def part(self, which: np.ndarray) -> TileLines:
+        """Some of the lines."""
+        return TileLines(self.grid, self.by_columns, self.ids[which])
+
+    @property
+    def sweep(self) -> float:
+        """Seconds of a sweep: a pass, and what it does with the lines."""
+        return (ENTRY if self.dense else SPARSE_ENTRY) * 2.0 * self.entries
+
+    def dots(self, vector: np.ndarray) -> np.ndarray:
+        """The product of every line with a vector."""
+        every = self.grid.adjoint(vector) if self.by_columns else self.grid.margins(vector)
+        return np.asarray(every[self.ids])
+
+    def moved(self, step: np.ndarray) -> np.ndarray:
+        """Sum of step_w times line w."""
+        every = np.zeros(self.grid.d if self.by_columns else self.grid.n)
+        every[self.ids] = step
+        return self.grid.margins(every) if self.by_columns else self.grid.adjoint(every)
+
+    def curvatures(self, bend: np.ndarray) -> np.ndarray:
+        """Sum over each line of bend_j a_j^2."""
+        if self.by_columns:
+            return np.asarray(self.grid.weighted_squares(bend)[self.ids])
+        self.ledger.entries += self.grid.stored
+        every = np.zeros(self.grid.n)
+        for tile, rows, columns in self.grid.parts():
+            part = np.empty(tile.rows())
+            dot_weighted_squares(tile, bend[columns], part)
+            every[rows] += part
+        return np.asarray(every[self.ids])
+
+    def spread(self) -> np.ndarray:
+        """A dense copy, one line a row; asked for only where ``most`` allows it."""
+        self.ledger.entries += self.grid.stored
+        lines = CopiedLines(self.grid, self.by_columns, self.ids).lines
+        if self.dense:
+            return np.asarray(lines.values[: self.count], dtype=float)
+        every = as_scipy(lines)
+        return np.asarray((every.T if self.by_columns else every).toarray(), dtype=float)
+
+    # Rows: sweeps
+
+    def descend(
+        self,
+        table: np.ndarray,
+        z: np.ndarray,
+        curvature: np.ndarray,
+        slope: np.ndarray,
+        bend: np.ndarray,
+        flat: bool,
+        least: int,
+        sweeps: int,
+        enough: float,
+    ) -> tuple[float, float]:
+        """Sweeps of coordinate descent over rows, a pass each; what the last two gained."""
+        gain = before = 0.0
+        for sweep in range(sweeps):
+            before, gain = gain, 0.0
+            for tile, mine, names in self._rows_by_tiles():
+                part = z[mine]
+                found = descend(
+                    tile, names, table[mine], part, curvature[mine], bend, flat, slope, 1, 1, 0.0
+                )
+                z[mine] = part
+                gain += found[0]
+            self.ledger.entries += self.entries
+            if (gain <= enough and sweep + 1 >= least) or self.ledger.spent:
+                break
+        return gain, before
+
+    def _rows_by_tiles(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Every tile, which of the lines are its rows, and their numbers within it."""
+        home = np.searchsorted(self.grid.row_ends, self.ids, side="right") - 1
+        order = np.argsort(home, kind="stable")
+        ends = np.searchsorted(home[order], np.arange(self.grid.shape[0] + 1))
+        for p, (tile, rows, _) in enumerate(self.grid.parts()):
+            mine = order[ends[p] : ends[p + 1]]
+            if len(mine):
+                yield tile, mine, self.ids[mine] - rows.start
+
+    # Columns: a Gram matrix
+
+    def gram(self, weights: np.ndarray, stride: int) -> np.ndarray:
+        """Products of the columns with each other, every ``stride``-th row standing for all."""
+        grid, k = self.grid, self.count
+        self.ledger.entries += self.entries / stride
+        G = np.zeros((k, k))
+        if grid.dense or grid.shape[1] > 1:
+            for p in range(grid.shape[0]):
+                sampled = weights[grid.row_ends[p] : grid.row_ends[p + 1]][::stride] * stride
+                X = self._columns_of(p, stride)
+                if isinstance(X, np.ndarray):
+                    X *= np.sqrt(sampled)[:, None]
+                    G += X.T @ X
+                else:
+                    G += (X.T.multiply(sampled) @ X).toarray()
+            return G
+        place = np.full(grid.d, -1, dtype=np.int32)
+        place[self.ids] = np.arange(k)
+        for tile, rows, _ in grid.parts():
+            longest = int(np.max(line_lengths(tile), initial=0))
+            sum_outer_products_of_rows(tile, place, weights[rows], stride, longest, G)
+        return G
+
+    def _columns_of(self, p: int, stride: int) -> Any:
+        """A copy of the columns in a row of tiles: an array, or SciPy's."""
+        grid, parts, order = self.grid, [], []
+        for q in range(grid.shape[1]):
+            left, right = grid.column_ends[q], grid.column_ends[q + 1]
+            inside = np.flatnonzero((self.ids >= left) & (self.ids < right))
+            names, tile = self.ids[inside] - left, grid.tiles[p][q]
+            order.append(inside)
+            if grid.dense:
+                parts.append(tile.values[::stride][:, names].astype(float))
+            else:
+                parts.append(as_scipy(tile)[::stride][:, names])
+        if len(parts) == 1:
+            return parts[0]
+        back = np.argsort(np.concatenate(order), kind="stable")
+        whole: Any = np.hstack(parts) if grid.dense else sp.hstack(parts, format="csr")
+        return whole[:, back]

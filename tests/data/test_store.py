@@ -1,0 +1,300 @@
+"""Stores: the same matrix back, the same bits as in memory, and a named error for every fault."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import spd1
+from spd1 import L1, L2, DataError, IncompatibleError, Problem, open_store, solve, write_store
+from spd1.data import store_grid
+from spd1.data.convert import as_scipy
+from support import oracle
+
+LAYOUTS = ("dense_c", "dense_f", "dense_float32", "csr", "csc", "csr_int64", "csr_float32")
+
+
+def data(rng, n=53, d=10):
+    A = rng.standard_normal((n, d)).astype(np.float32).astype(float)
+    A[rng.random((n, d)) < 0.3] = 0.0
+    return A, np.where(A @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1.0, -1.0)
+
+
+def matrix_of(store):
+    """All of it, dense."""
+    rows = []
+    for p in range(store.tiles[0]):
+        tiles = [store.tile(p, q) for q in range(store.tiles[1])]
+        rows.append(np.hstack([t.values if store.dense else as_scipy(t).toarray() for t in tiles]))
+    return np.vstack(rows)
+
+
+@pytest.mark.parametrize("tiles", [(1, 1), (4, 1), (3, 2)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_same_matrix_back(layout, tiles, tmp_path, rng):
+    A, b = data(rng)
+    given = oracle.LAYOUTS[layout](A)
+    store = write_store(tmp_path / "a.store", given, b, tiles=tiles)
+    assert (store.shape, store.tiles) == (A.shape, tiles)
+    assert store.dense == (not sp.issparse(given))
+    assert store.dtype == given.dtype
+    assert store.stored == (given.nnz if sp.issparse(given) else A.size)
+    np.testing.assert_array_equal(matrix_of(store), A)
+    np.testing.assert_array_equal(store.labels, b)
+    assert f"{tiles[0]} x {tiles[1]} tiles" in repr(store)
+    store.verify()
+    again = pickle.loads(pickle.dumps(store))
+    np.testing.assert_array_equal(matrix_of(again), A)
+
+
+def test_tiles_of_a_size_hold_whole_rows(tmp_path, rng):
+    A, b = data(rng, n=1000)
+    dense = write_store(tmp_path / "dense", A, b, tile_mb=100 * 80 / 2**20)
+    assert dense.manifest.row_ends == list(range(0, 1001, 100))
+    sparse = write_store(tmp_path / "sparse", sp.csr_array(A), b, tile_mb=0.01)
+    assert sparse.tiles[0] > 5
+    sizes = [sparse.tile(p, 0).nbytes for p in range(sparse.tiles[0])]
+    assert max(sizes) <= 0.01 * 2**20 + 8
+    np.testing.assert_array_equal(matrix_of(sparse), A)
+
+
+def test_types_are_the_users_choice(tmp_path, rng):
+    A, b = data(rng)
+    small = write_store(tmp_path / "f", sp.csr_array(A), b, dtype="float32", index="int64")
+    assert (small.dtype, small.tile(0, 0).indices.dtype) == (np.float32, np.uint64)
+    np.testing.assert_array_equal(matrix_of(small), A)
+    counts = write_store(tmp_path / "i", np.arange(6).reshape(3, 2), [1, 2, 3])
+    assert counts.dtype == np.float64
+    with pytest.raises(DataError, match="non-finite"):
+        write_store(tmp_path / "o", np.full((2, 2), 1e200), [1, 2], dtype=np.float32)
+    for wrong in ({"dtype": "int8"}, {"index": "float32"}, {"tile_mb": 0}, {"tiles": (0, 1)}):
+        with pytest.raises(spd1.ParameterError, match=next(iter(wrong))):
+            write_store(tmp_path / "w", A, b, **wrong)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["f", "i"]
+
+
+def test_facts_are_those_of_the_grid(tmp_path, rng):
+    A, b = data(rng)
+    for name, given in (("dense", A), ("sparse", sp.csr_array(A))):
+        whole = Problem(given, b).grid
+        cut, found = whole.cut(4, 2), write_store(tmp_path / name, given, b, tiles=(4, 2)).grid
+        for fact in ("row_squares", "column_squares", "row_counts", "column_counts"):
+            np.testing.assert_array_equal(getattr(found, fact), getattr(cut, fact))
+        assert found.square_sum == pytest.approx(np.sum(A * A), rel=1e-14)
+        assert (found.n, found.d, found.stored) == (cut.n, cut.d, cut.stored)
+
+
+# The same answers
+
+PROBLEMS = {
+    "smooth": ("logistic", L2(0.01)),
+    "kinks": ("logistic", L1(0.02)),
+    "dual": ("hinge", L2(0.01)),
+    "least squares": ("squared", L1(0.02)),
+}
+
+
+@pytest.mark.parametrize("copies", [np.inf, 100.0], ids=["copies", "passes"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("key", PROBLEMS)
+def test_same_bits_as_in_memory(key, sparse, copies, tmp_path, rng):
+    """Also where no line may be copied: then every question is a pass over the tiles."""
+    A, b = data(rng, n=90, d=20)
+    given = sp.csr_array(A) if sparse else A
+    loss, reg = PROBLEMS[key]
+    whole = Problem(given, b, loss, reg)
+    cut = whole.with_grid(whole.grid.cut(5, 1))
+    stored = Problem(write_store(tmp_path / "a", given, b, tiles=(5, 1)), loss=loss, reg=reg)
+    cut.grid.copies = stored.grid.copies = copies
+    expected, found = solve(cut, tol=1e-7), solve(stored, tol=1e-7)
+    assert found.converged
+    assert "newton" in found.method
+    np.testing.assert_array_equal(found.x, expected.x)
+    np.testing.assert_array_equal(found.y, expected.y)
+    np.testing.assert_array_equal(found.trace.passes, expected.trace.passes)
+    assert spd1.certify(found.x, whole, found.y).rel_gap <= 1.01e-7
+
+
+def test_one_tile_is_a_matrix_like_any_other(tmp_path, rng):
+    A, b = data(rng)
+    store = write_store(tmp_path / "a", A, b)
+    found = solve(Problem(store, reg=L2(0.1)))
+    expected = solve(Problem(A, b, reg=L2(0.1)))
+    assert found.method == expected.method
+    np.testing.assert_array_equal(found.x, expected.x)
+
+
+def test_other_labels_and_none(tmp_path, rng):
+    A, b = data(rng)
+    store = write_store(tmp_path / "a", A, tiles=(2, 1))
+    assert store.labels is None
+    with pytest.raises(DataError, match="no labels: pass b"):
+        Problem(store)
+    assert Problem(store, -b).b[0] == -b[0]
+    with pytest.raises(DataError, match="3 labels"):
+        Problem(store, [1.0, 1.0, -1.0])
+    with pytest.raises(DataError, match="no labels: pass b"):
+        Problem(A)
+
+
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_columns_take_turns_where_they_are_too_many(sparse, tmp_path, rng, monkeypatch):
+    """More columns move than can be copied or have a Gram matrix."""
+    from spd1.solvers.newton import choice
+
+    monkeypatch.setattr(choice, "LARGEST_GRAM", 7)
+    A, b = data(rng, n=90, d=20)
+    given = sp.csr_array(A) if sparse else A
+    problem = Problem(write_store(tmp_path / "a", given, b, tiles=(3, 1)), reg=L1(1e-3))
+    problem.grid.copies = 100.0
+    found = solve(problem, tol=1e-3)
+    assert found.converged
+    assert np.count_nonzero(found.x) > 7
+
+
+def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
+    A, b = data(rng)
+    store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(3, 2))
+    for method in ("rows", "spd1-vr", "svrg", "columns"):
+        with pytest.raises(IncompatibleError, match=rf"{method} .*tiles"):
+            solve(Problem(store, reg=L2(0.1)), method)
+    hinge = Problem(store, loss="hinge", reg=L2(0.01))
+    hinge.grid.copies = 100.0
+    with pytest.raises(IncompatibleError, match="rows of this data are cut into 2 tiles"):
+        solve(hinge)
+    with pytest.raises(IncompatibleError, match="all its columns at once"):
+        hinge.grid.by_columns
+    with pytest.raises(DataError, match=r"store.*spd1\.Problem"):
+        np.asarray(store)
+    with pytest.raises(DataError, match="cut into 3 x 2 tiles"):
+        hinge.A
+    from spd1.linear_model import LogisticRegression
+
+    with pytest.raises(DataError, match=r"store.*spd1\.Problem"):
+        LogisticRegression().fit(store, b)
+
+
+def test_tiles_are_let_go_and_the_next_is_read_ahead(tmp_path, rng, monkeypatch):
+    """Never more than three tiles are mapped, and every one is visited once, in order."""
+    A, b = data(rng, n=400)
+    monkeypatch.setattr(store_grid, "WORTH_A_THREAD", 0)
+    store = write_store(tmp_path / "a", A, b, tiles=(8, 1))
+
+    def mapped():
+        with open("/proc/self/maps") as maps:
+            return sum("tile-" in line and str(tmp_path) in line for line in maps)
+
+    seen = []
+    for tile, rows, _ in store.grid.parts():
+        np.testing.assert_array_equal(tile.values, A[rows])
+        seen.append(rows.start)
+        assert mapped() <= 3
+    assert seen == store.manifest.row_ends[:-1]
+    del tile
+    assert mapped() == 0
+
+
+# Faults
+
+
+@pytest.fixture
+def store(tmp_path, rng):
+    A, b = data(rng)
+    return write_store(tmp_path / "a.store", sp.csr_array(A), b, tiles=(3, 1))
+
+
+def flip(path, place=-1):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 4
+    path.write_bytes(content)
+
+
+def test_a_flipped_byte(store):
+    flip(store.path / "tile-00001-000.data.npy")
+    open_store(store.path)  # lengths and headers are as they were
+    with pytest.raises(DataError, match=r"tile-00001-000\.data\.npy is damaged: its checksum"):
+        open_store(store.path, verify=True)
+
+
+def test_a_flipped_byte_in_a_header(store):
+    flip(store.path / "tile-00001-000.data.npy", 70)
+    with pytest.raises(DataError, match="is damaged: its header"):
+        open_store(store.path)
+
+
+@pytest.mark.parametrize("name", ["tile-00002-000.indices.npy", "labels.npy", "row_counts.npy"])
+def test_a_missing_file(store, name):
+    (store.path / name).unlink()
+    with pytest.raises(DataError, match=rf"{name} is missing: put it back .* or write"):
+        open_store(store.path)
+
+
+def test_a_tile_that_is_cut_off(store):
+    path = store.path / "tile-00000-000.data.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(DataError, match="cut off: it has"):
+        open_store(store.path)
+    path.write_bytes(path.read_bytes() + bytes(16))
+    with pytest.raises(DataError, match="too long"):
+        open_store(store.path)
+
+
+def test_tiles_that_vanish_or_shrink_while_the_store_is_open(store):
+    problem = Problem(store, reg=L2(0.1))
+    path = store.path / "tile-00001-000.data.npy"
+    content = path.read_bytes()
+    path.write_bytes(content[:200])
+    with pytest.raises(DataError, match="cut off"):
+        solve(problem)
+    path.unlink()
+    with pytest.raises(DataError, match=r"tile-00001-000\.data\.npy is missing"):
+        solve(problem)
+    path.write_bytes(content)
+    assert solve(problem).converged
+
+
+def changed(store, **values):
+    path = store.path / "manifest.json"
+    content = json.loads(path.read_text()) | values
+    path.write_text(json.dumps(content))
+
+
+def test_a_manifest_of_a_newer_version(store):
+    changed(store, version=2)
+    with pytest.raises(DataError, match=r"version 2 .* upgrade spd1, or write"):
+        open_store(store.path)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"rows": 54}, {"rows": True}, {"columns": -1}, {"stored": 3}, {"layout": "dense"},
+        {"dtype": "object"}, {"index_dtype": "int64"}, {"row_ends": [0, 60, 53]},
+        {"column_ends": [0]}, {"row_ends": []}, {"square_sum": None}, {"files": {}}, {"files": 3},
+        {"version": "1"}, {"target": 5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_that_contradicts_itself(store, values):
+    changed(store, **values)
+    with pytest.raises(DataError, match=r"manifest\.json is damaged: it contradicts itself"):
+        open_store(store.path)
+
+
+def test_what_is_no_store(store, tmp_path):
+    with pytest.raises(DataError, match="no such store"):
+        open_store(tmp_path / "none")
+    with pytest.raises(DataError, match="is a folder and no store"):
+        open_store(tmp_path)
+    with pytest.raises(DataError, match="is a file and no store"):
+        open_store(store.path / "manifest.json")
+    changed(store, format="other")
+    with pytest.raises(DataError, match="not the manifest of a store"):
+        open_store(store.path)
+    (store.path / "manifest.json").write_bytes(b"\xff{")
+    with pytest.raises(DataError, match="no JSON"):
+        open_store(store.path)
