@@ -88,6 +88,12 @@ class Store:
         """Bytes of all its files."""
         return sum(entry.bytes for entry in self.manifest.files.values())
 
+    @property
+    def checksums(self) -> str:
+        """Those of all its files, by name."""
+        files = sorted(self.manifest.files.items())
+        return " ".join(f"{name}:{entry.bytes}:{entry.crc32:08x}" for name, entry in files)
+
     @cached_property
     def labels(self) -> np.ndarray | None:
         """Labels or targets, numbers or text; None if the store was written without."""
@@ -191,6 +197,11 @@ class WithConstant(Store):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _with_constant, (str(self.path), self.copies / 2**20, self.unit)
+
+    @property
+    def checksums(self) -> str:
+        """Those of the data, and the constant."""
+        return f"{super().checksums} and {self.unit!r}"
 
     @cached_property
     def names(self) -> None:

@@ -38,6 +38,10 @@ class OnDisk(Protocol):
     def nbytes(self) -> int:
         """Bytes of all its files."""
 
+    @property
+    def checksums(self) -> str:
+        """Those of its files, as they were written."""
+
     def tile(self, p: int, q: int) -> Any:
         """Map a tile."""
 
@@ -70,6 +74,11 @@ class StoreGrid(Grid):
     def dtype(self) -> np.dtype:
         """Type of an entry."""
         return self.store.dtype
+
+    @property
+    def checksums(self) -> str:
+        """As they stand in the manifest."""
+        return self.store.checksums
 
     def parts(self) -> Iterator[tuple[Any, slice, slice]]:
         """Every tile with its rows and columns; the next one is read while this one is used."""
