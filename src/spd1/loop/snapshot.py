@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import DataError, IncompatibleError
 from ..kernel.stamp import PACKAGE
+from .views import Memory, layout, marked, viewed
 
 __all__ = ["Frozen", "Given", "freeze", "thaw"]
 
@@ -39,24 +40,6 @@ class Frozen(NamedTuple):
 
     nodes: list[Any]
     arrays: list[np.ndarray]
-
-
-class Memory(NamedTuple):
-    """Addresses of the first byte of an array and of the one behind the last."""
-
-    first: int
-    end: int
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> Memory:
-        first = end = int(values.ctypes.data)
-        for size, stride in zip(values.shape, values.strides, strict=True):
-            first += min((size - 1) * stride, 0)
-            end += max((size - 1) * stride, 0)
-        return cls(first, end + values.itemsize)
-
-    def holds(self, other: Memory) -> bool:
-        return self.first <= other.first and other.end <= self.end
 
 
 def freeze(root: Any, given: Given) -> Frozen:
@@ -169,13 +152,6 @@ def alike(values: list[Any]) -> bool:
     )
 
 
-def layout(values: np.ndarray, offset: int) -> dict[str, Any]:
-    return {
-        "offset": int(offset), "shape": list(values.shape), "strides": list(values.strides),
-        "dtype": values.dtype.str, "writeable": bool(values.flags.writeable),
-    }  # fmt: skip
-
-
 def refusal(value: Any, place: str) -> IncompatibleError:
     kind = type(value)
     return IncompatibleError(
@@ -278,33 +254,3 @@ def class_of(name: str) -> Any:
     if not isinstance(found, type) or found.__module__ != module:
         raise DataError(f"it names a class {name!r} that is none")
     return found
-
-
-def marked(values: np.ndarray, node: dict[str, Any]) -> np.ndarray:
-    if not node["writeable"]:
-        values.flags.writeable = False
-    return values
-
-
-class Bytes:
-    """The memory of an array, wherever its entries lie in it."""
-
-    def __init__(self, owner: np.ndarray) -> None:
-        self.owner, memory = owner, Memory.of(owner)
-        self.__array_interface__ = {
-            "data": (memory.first, not owner.flags.writeable),
-            "shape": (memory.end - memory.first,),
-            "typestr": "|u1",
-            "version": 3,
-        }
-
-
-def viewed(owner: np.ndarray, node: dict[str, Any]) -> np.ndarray:
-    """A view of memory that begins where another array does, and stays within its bounds."""
-    if owner.flags.forc:  # the base of the view is the owner then, and is found again
-        whole = owner.reshape(-1, order="A").view(np.uint8)
-    else:
-        whole = np.asarray(Bytes(owner))
-    shape, strides = tuple(node["shape"]), tuple(node["strides"])
-    values: np.ndarray = np.ndarray(shape, node["dtype"], whole, node["offset"], strides)
-    return marked(values, node)
