@@ -19,10 +19,11 @@ class Frozen:
     """A method as rules see it; whoever writes to it is found out."""
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
+    stale = side_by_side = False
     rule = AutoSteps
 
-    def __init__(self, tied=False, names=("eta", "tau")):
-        vars(self).update(tied=tied, step_names=names)
+    def __init__(self, tied=False, names=("eta", "tau"), **more):
+        vars(self).update(tied=tied, step_names=names, **more)
 
     def __setattr__(self, name, value):
         raise AssertionError(f"a rule set {name}")
@@ -110,6 +111,47 @@ def test_tied_rows_that_slow_down_are_let_go():
     proposal = slow.after_epoch(seen(0.64))
     assert not proposal.tied
     assert proposal.steps == {"eta": 0.5}  # those of a loose x
+
+
+def test_steps_that_failed_on_cut_data_stay_out_of_reach():
+    """The lag asks for a larger eta again and again; what exploded once is not tried again."""
+    rule = BalancedSteps(Frozen(names=("eta",), stale=True))
+    rule.start(seen(1.0))
+    good = seen(0.1)
+    failed = rule.after_epoch(good).steps["eta"]
+    proposal = rule.after_epoch(seen(2.0))
+    assert proposal.back_to is good
+    assert proposal.steps["eta"] < failed
+    for k in range(20):
+        proposal = rule.after_epoch(seen(0.09 * 0.9**k, lag=1e-6))
+        assert proposal.back_to is None
+        assert proposal.steps["eta"] < failed
+    for k in range(20):  # nothing explodes, and nothing is gained
+        proposal = rule.after_epoch(seen(0.05 + 1e-3 * (k % 2)))
+        if proposal.back_to is not None:
+            break
+    else:
+        pytest.fail("a run that stands still was never sent back")
+    assert proposal.back_to.gap == pytest.approx(0.09 * 0.9**19)
+
+
+def test_tied_rows_of_cut_data_may_be_slow():
+    rule = BalancedSteps(Frozen(True, ("eta",), stale=True))
+    rule.start(seen(1.0))
+    for k in range(1, 6):
+        assert rule.after_epoch(seen(0.9**k)).tied
+    assert not rule.after_epoch(seen(1.0)).tied  # worse than before
+
+
+def test_in_doubt_copies_are_given_up_before_the_tie():
+    rule = BalancedSteps(Frozen(True, ("eta",), side_by_side=True))
+    rule.start(seen(1.0))
+    first = rule.after_epoch(seen(0.9))
+    assert first.tied
+    assert not first.alone
+    second = rule.after_epoch(seen(0.85))
+    assert second.alone
+    assert second.tied is None  # as it is
 
 
 def test_a_fast_run_is_looked_at_less_often():

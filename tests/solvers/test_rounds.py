@@ -66,8 +66,11 @@ def test_samplers_of_tiles_have_the_shares_of_all_the_data(layout, rng):
 def visits_of(worker, first):
     """The visits of a pass: rows, columns, number of the columns, and rows in their order."""
     grid = worker.problem.grid
-    for tiles in rounds_of(grid.shape):
-        for row, column in tiles:
+    rounds = list(rounds_of(grid.shape))
+    which = np.arange(len(rounds))
+    shuffle_blocks(which, KEY, first, 1)
+    for number in which:
+        for row, column in rounds[number]:
             rows = slice(grid.row_ends[row], grid.row_ends[row + 1])
             columns = slice(grid.column_ends[column], grid.column_ends[column + 1])
             order = np.arange(rows.stop - rows.start)

@@ -45,7 +45,8 @@ class BalancedSteps(Anchored):
         self.last = math.inf
         self.looks = 0
         self.slow = 0  # looks that saw little progress
-        self.sluggish = 0  # the same in a row, of a tied x
+        self.sluggish = 0  # the same in a row, of a tied x, ...
+        self.hindered = 0  # ... and of parts that go on with copies of their own
         self.ceiling = MOST_TILT**2  # of the tilt: lowered where sums of other tiles are stale
         self.vain = 0  # looks since the best one
         self.steps = {"eta": self.eta}
@@ -88,11 +89,13 @@ class BalancedSteps(Anchored):
     def _fails_together(self, gap: float, pace: float) -> bool:
         """Whether copies that know nothing of each other have gone too far, or gain little."""
         slow = pace > (FAST if self.method.tied else CRAWL)
-        self.sluggish = self.sluggish + 1 if slow else 0
-        return self.sluggish >= TWICE or not gap <= FAR_WORSE * self.best
+        self.hindered = self.hindered + 1 if slow else 0
+        return self.hindered >= TWICE or not gap <= FAR_WORSE * self.best
 
     def _stays_tied(self, pace: float) -> bool:
         """Whether the pace is good enough; on cut data any is that leads on."""
+        if self.method.side_by_side and self.hindered:
+            return True  # it may be the copies
         fast, stuck = (STUCK, 1.0) if self.method.stale else (FAST, STUCK)
         self.sluggish = self.sluggish + 1 if pace > fast else 0
         return self.sluggish < TWICE and pace < stuck

@@ -124,7 +124,10 @@ class CutRows(RowTiles):
             self.t += p.n
             self.updates += p.n
             self.ledger.paper_passes += 1
-            for tiles in rounds_of(grid.shape):
+            rounds = list(rounds_of(grid.shape))  # in a fresh order: a fixed one may go in circles
+            order = np.arange(len(rounds))
+            shuffle_blocks(order, self.key, first, 1)
+            for tiles in (rounds[number] for number in order):
                 yield [Task(*at, partial(self.visit_tile, at=at, first=first)) for at in tiles]
 
     def sums(self, grid: Grid) -> list[Task]:
