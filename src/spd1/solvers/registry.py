@@ -29,6 +29,7 @@ SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
+    "multipliers": ("multipliers", "Multipliers"),
 }
 
 #: Methods for one kind of problem each.

@@ -84,6 +84,19 @@ class SmoothDirection:
             return self._by_columns(bend, gradient)
         return self._by_reading(bend, gradient, accuracy)
 
+    def left(self, gradient: np.ndarray, x: np.ndarray) -> float:
+        """The gap at x, about, the gradient being that of the loss: the columns' part.
+
+        A column without penalty is balanced by moves of the rows, which cost about a margin each.
+        """
+        force = gradient + self.l2 * x
+        paid = self.l2 > 0.0
+        total = 0.5 * float(np.sum(force[paid] ** 2 / self.l2[paid]))
+        if len(self.problem.free_columns):
+            free = ~paid
+            total += float(np.sum(np.abs(force[free]) * (1.0 + np.abs(x[free]))))
+        return total
+
     @property
     def coarse(self) -> bool:
         """Whether the curvature is that of a sample of the rows."""
