@@ -10,7 +10,7 @@ from .direct import Direct
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
-from .newton.tuning import LARGEST_SMOOTH_GRAM, TALL
+from .newton.tuning import LARGEST_ONCE, TALL
 from .sprint.sprint import REASONS, kind_of
 from .tuning import (
     COUNTS,
@@ -43,7 +43,7 @@ def direct(problem: Problem) -> bool:
     p = problem
     if not p.loss.quadratic or p.stored < p.n * p.d:
         return False
-    return p.d <= min(SQUARE * p.n, LARGEST_SMOOTH_GRAM) and hardness(p) > HARD
+    return p.d <= min(SQUARE * p.n, LARGEST_ONCE) and hardness(p) > HARD
 
 
 def unpenalised_and_small(problem: Problem) -> bool:

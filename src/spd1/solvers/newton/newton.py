@@ -197,11 +197,13 @@ class Newton(Method):
         face = self.face
         everything = slice(None)
         size = max(abs(self.pair.point.value), 1e-300)
-        error = max(self.pace.smallest, 0.0) / size
+        error = gap = max(self.pace.smallest, 0.0) / size
         for _ in range(SMOOTH_STEPS):
             self.ledger.products += float(min(self.problem.n, self.problem.d)) ** 3 / 3.0
             gradient = face.gradient + face.table[:, 2] * face.z
-            step = direction.solve(face.bend, gradient, min(0.2, math.sqrt(error)))
+            # The gap falls with the square of what is left of the equations: no more than needed.
+            needed = CLOSE * math.sqrt(self.tol / gap) if gap > 0.0 else 0.0
+            step = direction.solve(face.bend, gradient, min(0.2, max(math.sqrt(error), needed)))
             promised = -0.5 * float(gradient @ step) / size
             search(face, everything, face.table, face.z, step, face.margins_of(step))
             self.updates += 1
@@ -211,7 +213,9 @@ class Newton(Method):
             direction.sample.doubt(rate)
             # Exact curvature squares the error, a sample of rows shrinks it at its own rate.
             error = promised * min(rate or 1.0, 1.0 if direction.coarse else promised)
-            if direction.left(face.gradient, face.z) <= CLOSE * self.tol * abs(face.value):
+            value = abs(face.value + 0.5 * float(face.table[:, 2] @ (face.z * face.z)))
+            gap = direction.left(face.gradient, face.z, face.bend) / max(value, 1e-300)
+            if gap <= CLOSE * self.tol:
                 break
             if rate > 1.0 or self.ledger.spent:
                 break
