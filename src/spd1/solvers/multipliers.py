@@ -33,7 +33,7 @@ from .newton.linalg.cholesky import damped_cholesky, solve_by
 from .newton.newton import Newton
 from .newton.tuning import MOST_FREE
 from .tuning import (
-    CLOSE,
+    CENTRED,
     FEW_LINES,
     FIRST_CORNER,
     LEAST_CORNER,
@@ -42,9 +42,9 @@ from .tuning import (
     MOST_HOPELESS,
     MOST_STEPS_A_CENTRE,
     ON_THE_LINE,
-    QUICK,
-    SETTLED,
-    SHARPER,
+    QUICKLY,
+    SHARPENED,
+    WELL_WITHIN,
 )
 
 __all__ = ["Multipliers"]
@@ -149,7 +149,7 @@ class Multipliers(Method):
         if self.eps > 0.0:
             z -= np.clip(z, -self.eps, self.eps)
         z *= 1.0 / (self.width + self.gamma)
-        return np.clip(z, self.low, self.high, out=z)
+        return np.asarray(np.clip(z, self.low, self.high, out=z))
 
     # Steps
 
@@ -161,16 +161,16 @@ class Multipliers(Method):
             for _ in range(MOST_STEPS_A_CENTRE):
                 self.gradient = p.adjoint(p.c * self.dual) + self.l2 * self.x
                 rows, columns, wanted = self.gaps()
-                if steps and columns <= max(SETTLED * rows, 0.2 * wanted):
+                if steps and columns <= max(CENTRED * rows, 0.2 * wanted):
                     break
                 self.step()
                 steps += 1
                 yield
             if rows + columns <= wanted:
-                self.share *= SHARPER[0]  # of what it aims at next, if that is not enough
+                self.share *= SHARPENED[0]  # of what it aims at next, if that is not enough
                 break
             if steps < MOST_STEPS_A_CENTRE:  # else the corners are sharp enough for now
-                self.width *= SHARPER[0] if steps <= QUICK else SHARPER[1]
+                self.width *= SHARPENED[0] if steps <= QUICKLY else SHARPENED[1]
             self.smooth_around(self.dual)
         self.look()
         yield
@@ -185,7 +185,7 @@ class Multipliers(Method):
         if len(self.free):  # moving rows to balance it takes as much as a margin each
             reach = self.size + np.abs(self.x[self.free])
             columns += float(np.abs(g[self.free]) @ reach)
-        return float(rows), columns, CLOSE * self.share * self.tol * max(value, floor_of(p))
+        return float(rows), columns, WELL_WITHIN * self.share * self.tol * max(value, floor_of(p))
 
     def step(self) -> None:
         """One step of Newton's, as far as the slope along it falls."""

@@ -29,7 +29,6 @@ SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
-    "multipliers": ("multipliers", "Multipliers"),
 }
 
 #: Methods for one kind of problem each.
@@ -37,6 +36,7 @@ DIRECT_METHODS = {
     "direct": ("direct", "Direct"),
     "ascent": ("sprint.methods", "Ascent"),
     "descent": ("sprint.methods", "Descent"),
+    "multipliers": ("multipliers", "Multipliers"),
 }
 
 #: Methods that take the ``tile`` argument of ``solve``.

@@ -20,7 +20,7 @@ from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
 from ..base import Method, size_of
 from ..interior.interior import Interior
-from ..tuning import CLOSE
+from ..tuning import WELL_WITHIN
 from .choice import Choice
 from .faces.base import Face, FaceState
 from .faces.choose import best_face, face_of
@@ -202,7 +202,7 @@ class Newton(Method):
             self.ledger.products += float(min(self.problem.n, self.problem.d)) ** 3 / 3.0
             gradient = face.gradient + face.table[:, 2] * face.z
             # The gap falls with the square of what is left of the equations: no more than needed.
-            needed = CLOSE * math.sqrt(self.tol / gap) if gap > 0.0 else 0.0
+            needed = WELL_WITHIN * math.sqrt(self.tol / gap) if gap > 0.0 else 0.0
             step = direction.solve(face.bend, gradient, min(0.2, max(math.sqrt(error), needed)))
             promised = -0.5 * float(gradient @ step) / size
             search(face, everything, face.table, face.z, step, face.margins_of(step))
@@ -215,7 +215,7 @@ class Newton(Method):
             error = promised * min(rate or 1.0, 1.0 if direction.coarse else promised)
             value = abs(face.value + 0.5 * float(face.table[:, 2] @ (face.z * face.z)))
             gap = direction.left(face.gradient, face.z, face.bend) / max(value, 1e-300)
-            if gap <= CLOSE * self.tol:
+            if gap <= WELL_WITHIN * self.tol:
                 break
             if rate > 1.0 or self.ledger.spent:
                 break
