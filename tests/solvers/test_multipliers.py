@@ -10,13 +10,14 @@ from spd1.design.intercept import Design, with_free_intercept
 from spd1.errors import IncompatibleError, ParameterError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
+from spd1.solvers import multipliers
 from spd1.solvers.auto import pick
 from spd1.solvers.multipliers import Multipliers, MultipliersState
 from support import cases, oracle
 from support.checks import check
 
-IN_PIECES = ["hinge", "squared_hinge", "absolute", "quantile", "epsilon_insensitive",
-             "squared_epsilon_insensitive"]  # fmt: skip
+IN_PIECES = ["hinge", "squared_hinge", "smoothed_hinge", "huber", "absolute", "quantile",
+             "epsilon_insensitive", "squared_epsilon_insensitive"]  # fmt: skip
 
 
 def case_of(loss: str, free: bool, rng: np.random.Generator, n: int = 60) -> oracle.Case:
@@ -72,6 +73,15 @@ def test_an_intercept_that_is_far_away(loss, shift, rng):
     there = solve(case.problem(), "multipliers", tol=1e-6)
     size = found.gap + there.gap + 1e-9
     assert abs(found.primal - there.primal) <= size  # the same problem in other coordinates
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_what_is_proven_holds_where_it_is_cut_short(loss, rng, monkeypatch):
+    """One step a centre, and no more on its line: far from the optimum, and honest about it."""
+    monkeypatch.setattr(multipliers, "MOST_STEPS_A_CENTRE", 1)
+    case = case_of(loss, True, rng)
+    found = solve(case.problem(), "multipliers", tol=1e-12, max_passes=40)
+    check(case, case.problem(), found, cases.minimum(case))
 
 
 def test_it_goes_on_from_a_saved_place_with_the_same_bits(rng):

@@ -234,10 +234,10 @@ class Multipliers(Method):
     # What it proves
 
     def look(self) -> None:
-        """Take the pair of x and t, its margins computed anew."""
+        """Take the pair of x and t, both products with A made anew."""
         p = self.problem
-        self.u = p.margins(self.x)
-        self.pair = pair_of(p, self.x, self.u, self.dual.copy(), self.l2 * self.x - self.gradient)
+        self.u, v = p.margins(self.x), -p.adjoint(p.c * self.dual)
+        self.pair = pair_of(p, self.x, self.u, self.dual.copy(), v)
         gap = self.pair.gap
         self.hopeless = 0 if gap < 0.9 * self.least else self.hopeless + 1
         self.least = min(gap, self.least)
