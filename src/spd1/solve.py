@@ -71,11 +71,11 @@ def solve(
     problem : Problem
     method : str
         "auto" picks an engine and says in ``result.method`` which and why: "ascent" or "descent"
-        (whole solves in one kernel), "newton" (active sets), "few-rows", "rows" (row tiles) or
-        "direct" (least squares without penalty); where one stands still, "interior" (interior
-        points) goes on. Further "columns" (column
-        tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper compares
-        with: "psgd", "svrg", "saga".
+        (whole solves in one kernel), "newton" (active sets), "multipliers" (losses with corners
+        on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
+        penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
+        (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
+        compares with: "psgd", "svrg", "saga".
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float, optional

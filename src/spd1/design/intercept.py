@@ -6,8 +6,9 @@ certified is that problem. Three ways lead to its solution:
 - least squares on dense float64 data: centred columns and targets, where the intercept is gone;
 - smooth losses with l2 > 0: first with a faint penalty on the intercept, then certified, and if
   need be solved, without;
-- everything else: the column of ones, stored. For losses with corners and l2 > 0 the engine has a
-  face of its own for a column without penalty (``solvers/newton/faces/free.py``).
+- everything else: the column of ones, stored. For losses with corners and l2 > 0 the engine takes a
+  column without penalty like the others on tall data (``solvers/multipliers.py``), and has a face
+  of its own for it elsewhere (``solvers/newton/faces/free.py``).
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ import numpy as np
 from ..errors import IncompatibleError
 from ..problem import Problem
 from .direct import Direct
+from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
-from .newton.tuning import LARGEST_SMOOTH_GRAM
+from .newton.tuning import LARGEST_ONCE, TALL
 from .sprint.sprint import REASONS, kind_of
 from .tuning import (
     COUNTS,
@@ -42,13 +43,30 @@ def direct(problem: Problem) -> bool:
     p = problem
     if not p.loss.quadratic or p.stored < p.n * p.d:
         return False
-    return p.d <= min(SQUARE * p.n, LARGEST_SMOOTH_GRAM) and hardness(p) > HARD
+    return p.d <= min(SQUARE * p.n, LARGEST_ONCE) and hardness(p) > HARD
 
 
 def unpenalised_and_small(problem: Problem) -> bool:
     """Whether one orthogonal factorisation says it all."""
     try:
         Direct.refuse(problem)
+    except IncompatibleError:
+        return False
+    return True
+
+
+def pieces_on_few_columns(problem: Problem) -> bool:
+    """Whether a loss has corners, and the data so few columns that steps on these cost little.
+
+    Losses of quadratic pieces, too, unless a sample of the rows would tell their curvature.
+    """
+    p = problem
+    if p.n < TALL * p.d or (p.gamma > 0 and p.stored > MEDIUM_DATA):
+        return False
+    if p.gamma == 0 and p.mu > 0 and p.stored <= LARGE_DATA:
+        return False  # sweeps over the rows of little data, all columns with l2, are as fast
+    try:
+        Multipliers.refuse(p)
     except IncompatibleError:
         return False
     return True
@@ -83,6 +101,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     p = problem
     if p.loss.quadratic and unpenalised_and_small(p):
         return "direct", "least squares without penalty: one factor, the least norm"
+    if pieces_on_few_columns(p):
+        return "multipliers", "few columns, a loss in pieces: its corners made smooth"
     smooth = p.gamma > 0 or p.label_kind == "count"
     if p.gamma > 0 and not p.loss.quadratic and tied_rows_win(p):
         return "rows", "smooth loss, l2 > 0, sparse, at least as many columns as rows"

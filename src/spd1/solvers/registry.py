@@ -36,6 +36,7 @@ DIRECT_METHODS = {
     "direct": ("direct", "Direct"),
     "ascent": ("sprint.methods", "Ascent"),
     "descent": ("sprint.methods", "Descent"),
+    "multipliers": ("multipliers", "Multipliers"),
 }
 
 #: The forms that tile methods have on data that is cut into several tiles.

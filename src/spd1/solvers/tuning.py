@@ -29,3 +29,17 @@ SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 # Least squares without penalty
 DIRECT_FLOPS = 4e9  # multiplications of one factorisation
 LARGEST_DENSE_COPY = 16_000_000  # entries that may be copied as one dense array: 128 MB
+
+# Smooth corners on few columns: set on LinearSVC and LinearSVR of ``benchmarks/estimators.py``,
+# looked at on generated data from 400 x 10 to 20,000 x 50
+FIRST_CORNER = 3.0  # their width, in standard deviations of the targets, or in margins of labels
+SHARPENED = (0.1, 0.3)  # what is left of it after a few steps of Newton's, ...
+QUICKLY = 3  # ... up to so many, or after more
+LEAST_CORNER = 1e-12  # the same units: narrower ones are corners
+MOST_STEPS_A_CENTRE = 20  # Newton's steps, and points on the line of each
+MOST_CENTRES = 8  # an epoch
+CENTRED = 0.5  # of the rows' part of the gap, that the columns' may be when the centre moves
+WELL_WITHIN = 0.5  # of the gap asked for, at which the certificate is looked at
+ON_THE_LINE = 0.3  # of the slope at its start, that is left where a step ends
+LENT = 1e-3  # of a usual l2 to a column without: where no row says where it should go
+MOST_HOPELESS = 3  # looks that gain nothing

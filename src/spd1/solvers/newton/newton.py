@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ...certificate.points import DualPoint, Pair
+from ...certificate.points import DualPoint, Pair, paired, primal_of, zero_dual
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
 from ..base import Method, size_of
 from ..interior.interior import Interior
+from ..tuning import WELL_WITHIN
 from .choice import Choice
 from .faces.base import Face, FaceState
 from .faces.choose import best_face, face_of, rows_out_of_reach
@@ -122,13 +123,22 @@ class Newton(Method):
     def take_up(self) -> None:
         """Look at the point that the face was put at."""
         face = self.face
-        self.pair = face.pair()
+        self.pair = face.pair() if self.everywhere is None else self.first_pair()
         if face.on_gram:
             return
         self.largest = max(self.largest, size_of(face.m))
         self.pace.after_look(self.pair, len(self.choice.chosen))
         self.pace.settled = False
         self.choice.move(face)
+
+    def first_pair(self) -> Pair:
+        """The pair of a start where nothing has a kink: a better bound will soon be there."""
+        p, face = self.problem, self.face
+        dual = zero_dual(p) if len(p.free_columns) else None
+        if dual is None or not math.isfinite(dual.value):
+            pair: Pair = face.pair()
+            return pair
+        return paired(p, primal_of(p, face.z.copy(), face.m.copy()), dual)
 
     def evaluated(self) -> Pair:
         """The pair that the last epoch has evaluated, or was about to."""
@@ -189,15 +199,21 @@ class Newton(Method):
             self.begin(face.z, self.pair.dual.y)
 
     def step_everywhere(self, direction: SmoothDirection) -> None:
-        """No kinks: Newton's steps on all coordinates, until one promises what the run wants."""
+        """No kinks: Newton's steps on all coordinates, until the gap is what the run wants.
+
+        It is known without a look: rows have y = phi'(A x), and the columns' part is in the
+        gradient.
+        """
         face = self.face
         everything = slice(None)
         size = max(abs(self.pair.point.value), 1e-300)
-        error = max(self.pace.smallest, 0.0) / size
+        error = gap = max(self.pace.smallest, 0.0) / size
         for _ in range(SMOOTH_STEPS):
             self.ledger.products += float(min(self.problem.n, self.problem.d)) ** 3 / 3.0
             gradient = face.gradient + face.table[:, 2] * face.z
-            step = direction.solve(face.bend, gradient, min(0.2, math.sqrt(error)))
+            # The gap falls with the square of what is left of the equations: no more than needed.
+            needed = WELL_WITHIN * math.sqrt(self.tol / gap) if gap > 0.0 else 0.0
+            step = direction.solve(face.bend, gradient, min(0.2, max(math.sqrt(error), needed)))
             promised = -0.5 * float(gradient @ step) / size
             search(face, everything, face.table, face.z, step, face.margins_of(step))
             self.updates += 1
@@ -206,8 +222,12 @@ class Newton(Method):
             self.promised = max(promised, 1e-300)
             direction.sample.doubt(rate)
             # Exact curvature squares the error, a sample of rows shrinks it at its own rate.
-            error = promised * min(rate, 1.0 if direction.coarse else promised)
-            if error <= 0.1 * self.tol or rate > 1.0 or self.ledger.spent:
+            error = promised * min(rate or 1.0, 1.0 if direction.coarse else promised)
+            value = abs(face.value + 0.5 * float(face.table[:, 2] @ (face.z * face.z)))
+            gap = direction.left(face.gradient, face.z, face.bend) / max(value, 1e-300)
+            if gap <= WELL_WITHIN * self.tol:
+                break
+            if rate > 1.0 or self.ledger.spent:
                 break
         self.pair = face.pair()
         self.pace.after_look(self.pair, 0)

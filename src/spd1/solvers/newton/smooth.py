@@ -23,9 +23,11 @@ from .tuning import (
     ENTRY,
     FLOP,
     HARD_PASSES,
+    LARGEST_ONCE,
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
     OUTER_PAIR,
+    ROUGH_BALANCE,
     RUN_STEPS,
     SPARSE_ENTRY,
     SPREAD,
@@ -59,9 +61,10 @@ class SmoothDirection:
             factor = FLOP * p.d * p.d * (p.n / self.stride() + p.d)
         else:
             factor = OUTER_PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
-        if p.n > LARGEST_SMOOTH_GRAM or not np.all(self.l2 > 0):
+        largest = LARGEST_ONCE if p.loss.quadratic and dense else LARGEST_SMOOTH_GRAM
+        if p.n > largest or not np.all(self.l2 > 0):
             by_rows = math.inf
-        if p.d > LARGEST_SMOOTH_GRAM:
+        if p.d > largest:
             factor = math.inf
         by_columns = steps * factor
         cheapest = min(by_reading, by_rows, by_columns)
@@ -83,6 +86,18 @@ class SmoothDirection:
         if self.way == "columns":
             return self._by_columns(bend, gradient)
         return self._by_reading(bend, gradient, accuracy)
+
+    def left(self, gradient: np.ndarray, x: np.ndarray, bend: np.ndarray) -> float:
+        """The gap at x, about, the gradient being that of the loss: the columns' part.
+
+        A column without penalty is balanced by moves of the rows, about as far as they bend.
+        """
+        force = gradient + self.l2 * x
+        stiff = self.l2
+        if len(self.problem.free_columns):
+            curved = (float(bend.mean()) + 1e-300) * self.problem.column_norms_squared
+            stiff = np.where(self.l2 > 0.0, self.l2, ROUGH_BALANCE * curved + 1e-300)
+        return 0.5 * float(np.sum(force * (force / stiff)))
 
     @property
     def coarse(self) -> bool:

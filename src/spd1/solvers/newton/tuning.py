@@ -114,9 +114,11 @@ BENT = (1.0, 0.3, 0.1, 0.03)  # parts of a step that are tried where kinks are i
 
 # Where nothing has a kink
 LARGEST_SMOOTH_GRAM = 1500
+LARGEST_ONCE = 3000  # the same for least squares, which need one factor: 72 MB, 1.5 s
 CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
 CG_LIMIT = 250
 HARD_PASSES = 6  # times the square root of a problem's hardness, roughly
+ROUGH_BALANCE = 0.1  # of the curvature, with which rows give way to a column without penalty
 RUN_STEPS = 6  # of Newton's in a whole run, roughly
 LATE_STEPS = 3  # the same when conjugate gradients have slowed down
 
