@@ -111,8 +111,13 @@ class CopiedLines:
         first, self.count = self.count, self.count + len(chosen)
         if self.count > len(self.store):
             larger = np.empty((self.count + self.count // 2, self.width), dtype=self.store.dtype)
-            larger[:first] = self.store[:first]
-            self.store = larger
+            before, self.store = self.store, larger
+            each(
+                self.grid.crew,
+                first,
+                first * self.width,
+                lambda part: np.copyto(larger[part], before[part]),
+            )
         self.lines = Dense(_read_only(self.store))
         places = np.arange(first, self.count)
         for tile, lines, positions in self.pieces():
