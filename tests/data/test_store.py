@@ -166,6 +166,10 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
     hinge.grid.copies = 100.0
     with pytest.raises(IncompatibleError, match="rows of this data are cut into 2 tiles"):
         solve(hinge)
+    free = Problem(store, loss="squared")
+    free.grid.copies = 100.0
+    with pytest.raises(IncompatibleError, match="10 columns without penalty are too large to copy"):
+        solve(free)
     with pytest.raises(IncompatibleError, match="all its columns at once"):
         hinge.grid.by_columns
     with pytest.raises(DataError, match=r"store.*spd1\.Problem"):

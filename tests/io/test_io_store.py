@@ -251,6 +251,31 @@ def test_what_ends_it_leaves_nothing(error, table, tmp_path):
     np.testing.assert_array_equal(matrix_of(open_store(tmp_path / "old")), table.A)
 
 
+def test_what_killed_processes_left_is_removed(table, tmp_path):
+    from spd1 import files
+
+    prefix = files.part_prefix(tmp_path / "s").split(".")
+    prefix[-2] = str(2**22 + 1)  # no process has this number
+    left = tmp_path / (".".join(prefix) + "abc.part")
+    left.mkdir()
+    (left / "tile-00000-000.npy").write_bytes(b"half")
+    os.utime(left, (1e9, 1e9))
+    write_store(tmp_path / "s", table.A)
+    assert os.listdir(tmp_path) == ["s"]
+
+
+@pytest.mark.parametrize("able", [True, False], ids=["at once", "one after the other"])
+def test_a_store_takes_the_place_of_another(able, table, tmp_path, monkeypatch):
+    from spd1.io import folders
+
+    if not able:
+        monkeypatch.setattr(folders, "_exchanged", lambda *_: False)
+    write_store(tmp_path / "s", table.A)
+    write_store(tmp_path / "s", -table.A, overwrite=True)
+    np.testing.assert_array_equal(matrix_of(open_store(tmp_path / "s")), -table.A)
+    assert os.listdir(tmp_path) == ["s"]
+
+
 def test_folders_that_are_no_stores_are_left_alone(table, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("dear")

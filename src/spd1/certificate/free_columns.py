@@ -15,7 +15,7 @@ from .tuning import DEPENDENT, FEW_FREE, MEND_LIMIT
 if TYPE_CHECKING:
     from ..problem import Problem
 
-__all__ = ["FreeColumns", "free_columns_of", "independent_columns"]
+__all__ = ["FreeColumns", "free_columns_of", "independent_columns", "out_of_reach"]
 
 
 def independent_columns(M: np.ndarray) -> np.ndarray:
@@ -63,11 +63,16 @@ class FreeColumns(NamedTuple):
         )
 
 
+def out_of_reach(problem: Problem) -> bool:
+    """Whether the columns without penalty are more than may be copied, see ``Grid.copies``."""
+    free = len(problem.free_columns)
+    return free > FEW_FREE and 8.0 * problem.n * free > problem.grid.copies
+
+
 def free_columns_of(problem: Problem) -> FreeColumns | None:
     """The columns without penalty, kept with the problem; None if they are too many to copy."""
     free = problem.free_columns
-    size = problem.n * len(free)
-    if size > MEND_LIMIT or (len(free) > FEW_FREE and 8.0 * size > problem.grid.copies):
+    if problem.n * len(free) > MEND_LIMIT or out_of_reach(problem):
         return None
     if "free columns" not in problem.notes:
         low, high = problem.dual_bounds

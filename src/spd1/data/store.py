@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import zlib
+from errno import ENOMEM
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,8 @@ class Store:
                 raise DataError(f"{self.path / name} is cut off: {AGAIN}") from None
             except OSError as error:
                 reason = error.strerror or error
-                raise DataError(f"{self.path / name} can't be mapped: {reason}") from None
+                hint = "; take smaller tiles or more memory" if error.errno == ENOMEM else ""
+                raise DataError(f"{self.path / name} can't be mapped: {reason}{hint}") from None
         values.flags.writeable = False
         return values
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...certificate.free_columns import out_of_reach
 from ...certificate.points import DualPoint, Pair, paired, primal_of, zero_dual
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
@@ -60,6 +61,11 @@ class Newton(Method):
             raise IncompatibleError(
                 "newton needs a smooth loss, or a piecewise linear one with l2 > 0 for every "
                 "feature: use method 'rows'"
+            )
+        if out_of_reach(problem):
+            raise IncompatibleError(
+                f"{len(problem.free_columns):,} columns without penalty are too large to copy, and "
+                "no gap can be proven without: give them an l2, or the store more copies_mb"
             )
         if rows_out_of_reach(problem):
             raise IncompatibleError(
