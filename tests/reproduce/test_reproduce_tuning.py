@@ -53,7 +53,10 @@ class FakePool:
     """Takes a task's objective from a function of its steps; remembers the tasks."""
 
     def __init__(self, value):
-        self.value, self.tasks, self.labels = value, [], []
+        self.value, self.tasks, self.labels, self.planned = value, [], [], 0.0
+
+    def plan(self, work):
+        self.planned += work
 
     def run(self, jobs):
         tasks = [job.task for job in jobs]
@@ -137,7 +140,7 @@ def test_coarse_points_reach_far_with_neighbours_at_twice_the_distance(method):
 
 def test_the_search_follows_success_beyond_the_coarse_points():
     found = searched("spd1-vr", lambda point: -point[0])
-    assert [size for size, _ in list(found)[6:]] == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    assert [size for size, _ in list(found)[6:]] == [4.0, 6.0, 10.0, 18.0, 34.0, 66.0]
     assert at_edge("spd1-vr", best_point(found), found)
     found = searched("psgd", lambda point: -point[1])  # the ladder ends
     assert max(rung for _, rung in found) == len(DECAYS) - 1
@@ -160,6 +163,10 @@ def test_the_order_of_neighbours():
         (-1.0, 2.0, 0.0), (-3.0, 2.0, 0.0), (-2.0, 3.0, 0.0), (-2.0, 1.0, 0.0), (-2.0, 2.0, 1.0),
     ]  # fmt: skip
     assert search.send(99.0) == (-1.5, 2.0, 0.0)  # all known: half the distance
+    search = fine("spd1", {point: bowl((-2.0, 2.0, 0.0))(point) for point in COARSE["spd1"]})
+    shown = [next(search), search.send(99.0), search.send(-1.0), search.send(99.0)]
+    assert shown[1:3] == [(-3.0, 2.0, 0.0), (-5.0, 2.0, 0.0)]  # a success: twice as far
+    assert shown[3] == (-3.0, 3.0, 0.0)  # then the coordinate that comes next
 
 
 def test_steps_scale_with_the_data(problem):

@@ -14,10 +14,11 @@ class EntryMethod(TileMethod):
     """A method whose steps look at entries."""
 
     step_names = ("eta", "tau")
+    draws_a_step = 2
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
-        self.sampler = make_sampler(self.grid, sampling)
+        self.sampler = make_sampler(self.grid, sampling, self.draws_a_step)
         self.uniform = isinstance(self.sampler, Uniform)
         self.a_pass = p.n * p.d if self.uniform else p.stored  # steps that make up a pass
 
