@@ -16,7 +16,16 @@ from ..files import replacing
 from ..problem import Problem
 from ..solve import solve
 from .curves import PanelCurves
-from .drawing import DASHES, new_figure, panel_title, save, styled, title_lines
+from .drawing import (
+    DASHES,
+    frame,
+    mark_cut,
+    new_figure,
+    panel_title,
+    save,
+    styled,
+    title_lines,
+)
 from .settings import NAMES
 
 __all__ = ["CAPTION", "CONTENDERS", "draw", "measure", "write_csv"]
@@ -62,17 +71,23 @@ def draw(folder: Path, panels: list[PanelCurves], runs: dict[str, dict[str, Any]
 
 @styled
 def _draw_panel(ax: Any, panel: PanelCurves, runs: dict[str, Any]) -> None:
-    lowest = []
+    top, lowest = 3.0 * panel.start, []
+    drawn = []
     for name in CONTENDERS:
-        seconds = np.array(runs[name]["seconds"])
-        left = np.maximum(np.array(runs[name]["primal"]) - panel.optima[0].value, panel.floor)
-        lowest.append(float(left.min()))
-        _line(ax, name, np.maximum(seconds, SMALL), left, name)
+        left = np.array(runs[name]["primal"]) - panel.optima[0].value
+        drawn.append((name, name, np.array(runs[name]["seconds"]), left))
     for method in REFERENCES:
         across, band = panel.band(method, "seconds")
-        _line(ax, method, np.maximum(across, SMALL), band[1], NAMES[method])
+        drawn.append((method, NAMES[method], across, band[1]))
+    for look, label, seconds, left in drawn:
+        heights = np.maximum(left, panel.floor)
+        lowest.append(float(heights.min()))
+        across = np.maximum(seconds, SMALL)
+        _line(ax, look, across, np.minimum(heights, 1e3 * top), label)
+        mark_cut(ax, across[heights > top], DASHES[look][0])
     ax.set(xscale="log", yscale="log", xlabel="seconds", title=panel_title(panel))
-    ax.set_ylim(max(0.5 * min(lowest), 0.5 * panel.floor), 3.0 * panel.start)
+    ax.minorticks_off()
+    frame(ax, panel, min(lowest), top)
 
 
 def _line(ax: Any, look: str, across: np.ndarray, heights: np.ndarray, label: str) -> None:

@@ -22,9 +22,9 @@ SPD1       size -4, -2 with rung 0, size 0 with rung 2, each with tilt 0, 2
 Fine: 6 more tries, one after the other, at neighbours of the best point so far, now a factor 2 (or
 one rung) apart, in the order size up, size down, tilt up, tilt down, rung up, rung down; known
 points are not tried again. A better point takes the place of the best one, and the search goes on
-in its direction, twice as far with each success in a row, beyond the coarse points if it leads
-there; then with the coordinate that comes next. When all neighbours are known, their distance is
-halved.
+in its direction, twice as far with each success in a row (at most a factor 256), beyond the coarse
+points if it leads there; then with the coordinate that comes next. When all neighbours are known,
+their distance is halved.
 
 A try runs as many passes as are shown. Best is the lowest objective at their end; a run that
 diverged is worst. The best point is *at the edge* if in some coordinate nothing was tried beyond
@@ -50,6 +50,7 @@ __all__ = ["COARSE", "COORDINATES", "at_edge", "best_point", "fine", "steps_at",
 
 Point = tuple[float, ...]
 
+FARTHEST = 8.0  # that a search goes at once: a factor 256
 DECAYS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 COORDINATES = {
     "psgd": ("size", "rung"),
@@ -137,7 +138,8 @@ def fine(method: str, found: dict[Point, float]) -> Generator[Point, float, None
                 continue
             found[point] = yield point
             if found[point] < found[best]:
-                best, turn, ahead = point, place + 1, tuple(2.0 * change for change in move)
+                stride = min(2.0, FARTHEST / max(map(abs, move)))
+                best, turn, ahead = point, place + 1, tuple(stride * change for change in move)
                 break
         else:
             distance *= 0.5

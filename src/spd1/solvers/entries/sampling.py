@@ -1,9 +1,9 @@
 """Which entry a step of SPD1 and SPD1-VR looks at.
 
 ``Uniform`` is the paper's sampling: row and column drawn independently. ``Nonzeros`` draws stored
-entries of sparse data uniformly; the shares keep the estimators unbiased and give every
-coordinate the same total step per pass (docs/method.md). It is ours, and needs more passes: what
-uniform draws do to a rare column in n small steps is done in a few large ones.
+entries of sparse data, each once a pass, in random order; the shares keep the estimators unbiased
+and give every coordinate the same total step per pass (docs/method.md). It is ours. Drawn with
+replacement instead, a third of the columns with one entry would not move in a pass.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Uniform(NamedTuple):
 
 @compiled(Sampler)
 class Nonzeros(NamedTuple):
-    """Stored entries, uniform: row i is drawn r_i times in a pass, column j k_j times."""
+    """Stored entries, each once a pass: row i is drawn r_i times in a pass, column j k_j times."""
 
     by_rows: Any  # CSR
     by_columns: Any  # CSC
