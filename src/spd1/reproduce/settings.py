@@ -73,7 +73,7 @@ FULL = Settings(
     name="full",
     tries=12,
     most_tries=24,
-    horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 8, "rcv1": 12,
+    horizons={"d100": 60, "d1000": 60, "d10000": 10, "colon": 60, "gisette": 8, "rcv1": 12,
               "rcv1-uniform": 10},
     tuning_seed=0,
     seeds=(1, 2, 3, 4, 5),
