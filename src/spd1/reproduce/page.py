@@ -144,12 +144,12 @@ def _settings(page: Page, outcome: Outcome) -> None:
             "for SVRG; a snapshot counts as one pass in the paper's count (its Table 2 fits two "
             "passes an outer loop, one for the snapshot) and as two in entries read. SAGA's first "
             "table is one pass.",
-            f"Steps: {_stages(s)}, the same number for every tuned method of a panel, each as long as "
-            f"what is shown, with seed {s.tuning_seed} on the first draw of the data; the best "
+            f"Steps: {_stages(s)}, the same number for every tuned method of a panel, each as long "
+            f"as what is shown, with seed {s.tuning_seed} on the first draw of the data; the best "
             f"objective wins; shown with seeds {', '.join(map(str, s.seeds))}, synthetic data in "
             f"{s.draws} draw{'s' if s.draws > 1 else ''}. The rule is below.",
-            "Seconds of Figures 1 to 3 are processor time of the method alone; those of Figure 4's "
-            "own runs and of Table 2 are by the clock, one run at a time.",
+            "Seconds are processor time: of the method alone in Figures 1 to 3 and Table 2, of "
+            "whole runs, looks at the certificate included, in Figure 4.",
             "Passes: " + ", ".join(f"{k} {v}" for k, v in s.horizons.items()),
             "P* is a lower bound proven to a relative gap of 1e-12 by spd1's own certificate.",
             "What is plotted: for PSGD and SPD1 the better of the last iterate and of the average "
