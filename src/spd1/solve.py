@@ -91,9 +91,9 @@ def solve(
         and spd1-vr, ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by
         1 + decay * epoch).
     sampling : {"auto", "uniform", "nonzeros"}
-        For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, which is ours: a
-        pass of sparse data then takes as many steps as it has entries, though up to three times
-        as many passes are needed. "auto" takes uniform for dense and nonzeros for sparse data.
+        For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, each once a pass
+        in random order, which is ours: a pass of sparse data then takes as many steps as it has
+        entries. "auto" takes uniform for dense and nonzeros for sparse data.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
         of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.

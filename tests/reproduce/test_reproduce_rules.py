@@ -14,6 +14,7 @@ from spd1.reproduce.readings import TEXTBOOK, textbook_steps
 from spd1.reproduce.runs import Curve
 from spd1.reproduce.settings import FULL, LONG, NAMES, QUICK
 from spd1.reproduce.verdicts import CLAIMS, judge, judge_times, lead, lead_at, median_at, spans
+from spd1.reproduce.writing import verdict_rows
 
 OPTIMUM = 0.25
 
@@ -206,3 +207,16 @@ def test_every_claim_of_the_paper_has_its_panel():
     assert all(LONG.horizons[k] >= h for k, h in FULL.horizons.items())
     assert set(NAMES) == {"psgd", "spd1", "svrg", "saga", "spd1-vr"}
     assert PAPER["rcv1"] == ("rcv1.binary", 20_242, 47_236, 1e-3)
+
+
+def test_verdicts_stand_side_by_side_a_row_a_claim():
+    curves = panel_of(rates(svrg=0.2))
+    both = [judge(claim("V1"), curves, reading) for reading in ("textbook", "tuned")]
+    seconds = {"panel": "colon", "data": "colon", "spd1": 3.0, "psgd": 1.0, "spd1-vr tiles": 0.5}
+    first, second = verdict_rows([*both, judge_times([seconds])])
+    assert (first["claim"], second["claim"]) == ("V1", "V10")
+    for verdict in both:
+        shown = first[f"against {verdict.reading}"]
+        assert shown == f"**{verdict.verdict}**: " + "; ".join(verdict.evidence)
+    assert second["against textbook rivals"].startswith("**reproduced**")
+    assert second["against best-tuned rivals"] == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,7 +230,7 @@ def test_a_long_pass_is_extrapolated_from_its_chunks(monkeypatch, setup):
     from spd1.reproduce import table2
 
     now = [0.0]
-    monkeypatch.setattr(table2, "clock", lambda: now[0])
+    monkeypatch.setattr(table2, "processor_clock", lambda: now[0])
 
     class Worker:
         name, paper_passes = "spd1-vr", 0.0
@@ -248,6 +249,19 @@ def test_a_long_pass_is_extrapolated_from_its_chunks(monkeypatch, setup):
     for budget in (0.0, 1e9):
         cost, _ = table2._time_epoch(Worker(), budget)
         assert cost == pytest.approx(12.5)
+
+
+def test_figure_4_goes_by_processor_time(monkeypatch):
+    """A run of 8 s by the clock of which the processor spent 2: all its times are a quarter."""
+    from spd1.reproduce import figure4
+
+    trace = SimpleNamespace(seconds=np.array([0.0, 4.0, 8.0]), primal=np.array([3.0, 1.0, 2.0]))
+    times = {"clock": iter([0.0, 8.0]), "processor_clock": iter([0.0, 2.0])}
+    for name, values in times.items():
+        monkeypatch.setattr(figure4, name, values.__next__)
+    monkeypatch.setattr(figure4, "solve", lambda *_, **__: SimpleNamespace(trace=trace))
+    found = figure4.measure(None, "rows", 1.0)
+    assert found == {"seconds": [0.0, 1.0, 2.0], "primal": [3.0, 1.0, 1.0]}
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -53,7 +53,10 @@ class FakePool:
     """Takes a task's objective from a function of its steps; remembers the tasks."""
 
     def __init__(self, value):
-        self.value, self.tasks, self.labels = value, [], []
+        self.value, self.tasks, self.labels, self.planned = value, [], [], 0.0
+
+    def plan(self, work):
+        self.planned += work
 
     def run(self, jobs):
         tasks = [job.task for job in jobs]
@@ -75,11 +78,12 @@ def test_every_method_has_the_same_number_of_different_tries(settings):
     pool = FakePool(lambda task: abs(math.log(task["steps"]["eta"])))
     unit = {"row": 0.3, "eta": 0.1, "tau": 0.2}
     tried = tune(pool, PANEL, settings, unit)
-    assert {len(tried[method]) for method in NAMES} == {settings.tries}
-    assert len(pool.tasks) == settings.tries * len(NAMES)
+    [count] = {len(tried[method]) for method in NAMES}
+    assert settings.tries <= count <= settings.most_tries
+    assert len(pool.tasks) == count * len(NAMES)
     for method in NAMES:
         steps = {str(task["steps"]) for task in pool.tasks if task["method"] == method}
-        assert len(steps) == settings.tries
+        assert len(steps) == count
         assert list(tried[method])[:6] == list(COARSE[method])
     assert {task["seed"] for task in pool.tasks} == {settings.tuning_seed}
     assert {task["horizon"] for task in pool.tasks} == {PANEL.horizon}  # as long as is shown
@@ -87,6 +91,38 @@ def test_every_method_has_the_same_number_of_different_tries(settings):
     assert f"title, logistic: SPD1-VR, try {settings.tries} of {settings.tries}" in pool.labels
     again = tune(FakePool(pool.value), PANEL, settings, unit)
     assert again == tried
+
+
+def far_away(exponent):
+    """SAGA does best with a step of 2^exponent units; the others do not care."""
+
+    def value(task):
+        saga = task["method"] == "saga"
+        return abs(math.log2(task["steps"]["eta"]) - exponent) if saga else 1.0
+
+    return value
+
+
+def test_all_methods_get_more_tries_while_one_has_its_best_at_the_edge():
+    unit = {"row": 1.0, "eta": 1.0, "tau": 1.0}
+    counts = []
+    for exponent in (0.0, 50.0):
+        pool = FakePool(far_away(exponent))
+        tried = tune(pool, PANEL, FULL, unit)
+        [count] = {len(tried[method]) for method in NAMES}
+        counts.append(count)
+        edges = [m for m in NAMES if at_edge(m, best_point(tried[m]), tried[m])]
+        assert edges == []
+        assert (pool.planned > 0.0) == (count > FULL.tries)
+    assert counts[0] == FULL.tries < counts[1] < FULL.most_tries
+    assert f"title, logistic: PSGD, try {counts[1]} of at most {FULL.most_tries}" in pool.labels
+
+
+def test_the_search_for_an_inner_best_ends_and_is_marked():
+    endless = FakePool(lambda task: -task["steps"]["eta"])  # larger is better, always
+    tried = tune(endless, PANEL, FULL, {"row": 1.0, "eta": 1.0, "tau": 1.0})
+    assert {len(mine) for mine in tried.values()} == {FULL.most_tries}
+    assert at_edge("saga", best_point(tried["saga"]), tried["saga"])
 
 
 def test_quick_has_the_coarse_tries_and_full_twice_as_many():
@@ -137,7 +173,7 @@ def test_coarse_points_reach_far_with_neighbours_at_twice_the_distance(method):
 
 def test_the_search_follows_success_beyond_the_coarse_points():
     found = searched("spd1-vr", lambda point: -point[0])
-    assert [size for size, _ in list(found)[6:]] == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    assert [size for size, _ in list(found)[6:]] == [4.0, 6.0, 10.0, 18.0, 26.0, 34.0]
     assert at_edge("spd1-vr", best_point(found), found)
     found = searched("psgd", lambda point: -point[1])  # the ladder ends
     assert max(rung for _, rung in found) == len(DECAYS) - 1
@@ -160,6 +196,10 @@ def test_the_order_of_neighbours():
         (-1.0, 2.0, 0.0), (-3.0, 2.0, 0.0), (-2.0, 3.0, 0.0), (-2.0, 1.0, 0.0), (-2.0, 2.0, 1.0),
     ]  # fmt: skip
     assert search.send(99.0) == (-1.5, 2.0, 0.0)  # all known: half the distance
+    search = fine("spd1", {point: bowl((-2.0, 2.0, 0.0))(point) for point in COARSE["spd1"]})
+    shown = [next(search), search.send(99.0), search.send(-1.0), search.send(99.0)]
+    assert shown[1:3] == [(-3.0, 2.0, 0.0), (-5.0, 2.0, 0.0)]  # a success: twice as far
+    assert shown[3] == (-3.0, 3.0, 0.0)  # then the coordinate that comes next
 
 
 def test_steps_scale_with_the_data(problem):
@@ -196,3 +236,14 @@ def test_edges():
     tried = [(1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (2.0, 1.0)]
     assert [at_edge("psgd", point, tried) for point in tried] == [True, False, True, True]
     assert at_edge("spd1-vr", (2.0, 0.0), tried)  # a tilt has no natural end
+    last = float(len(DECAYS) - 1)
+    ladder = [(1.0, last), (2.0, last), (3.0, last), (2.0, last - 1.0)]
+    assert not at_edge("psgd", (2.0, last), ladder)  # nor is there anything beyond the ladder
+
+
+def test_what_lies_beyond_counts_only_near_the_point():
+    """Within a factor 2 in the other coordinates; farther away it says nothing."""
+    cross = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0)]
+    assert at_edge("spd1-vr", (0.0, 0.0), cross)
+    assert at_edge("spd1-vr", (0.0, 0.0), [*cross, (3.0, -1.0)])
+    assert not at_edge("spd1-vr", (0.0, 0.0), [*cross, (1.0, -1.0)])

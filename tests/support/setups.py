@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L1, L2, ElasticNet, Problem
-from spd1.kernel.rng import index, key_of
+from spd1.kernel.rng import index, key_of, shuffled, widths
 from spd1.solvers import method_class
 from spd1.solvers.base import Method
 from spd1.solvers.registry import build
@@ -112,16 +112,20 @@ class Setup:
         worker.begin(self.x, self.y)
         return worker
 
-    def pair(self, counter):
+    def pair(self, counter, draws=2):
         """Which (i, j) draw number ``counter`` stands for, by the definition of the sampling."""
         if self.sampling == "uniform":
             return draw(counter, N), draw(counter + 1, D)
-        i, j = np.argwhere(self.drawn)[draw(counter, self.drawn.sum())]
+        i, j = np.argwhere(self.drawn)[self.in_order(counter // draws)]
         return int(i), int(j)
+
+    def in_order(self, step):
+        """Which stored entry a step draws: each once a pass, in an order of the pass."""
+        return int(shuffled(KEY, np.uint64(step), *widths(int(self.drawn.sum()))))
 
     def quadruple(self, counter):
         """i, i', j, j' of a step of SPD1-VR: i' among the rows of j, j' among the columns of i."""
-        i, j = self.pair(counter)
+        i, j = self.pair(counter, draws=4)
         others = np.flatnonzero(self.drawn[:, j]), np.flatnonzero(self.drawn[i])
         i2, j2 = (line[draw(counter + 2 + q, len(line))] for q, line in enumerate(others))
         return i, i2, j, j2

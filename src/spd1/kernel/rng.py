@@ -18,6 +18,7 @@ WEYL = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+ODD = np.uint64(1)
 TO_UNIT = 2.0**-53
 
 
@@ -38,6 +39,44 @@ def index(key, counter, size):
     """
     unit = np.float64(np.int64(bits(key, counter) >> S11)) * TO_UNIT
     return np.uint64(np.int64(unit * size))
+
+
+@helper
+def shuffled(key, t, size, mask, half):
+    """Number ``t`` of 0 .. size-1 in random order, pass by pass, each pass in an order of its own.
+
+    A draw is uniform; those of a pass are all different. ``mask`` and ``half`` are those of
+    ``widths(size)``. Multiplying by an odd number and folding the upper half of the bits onto the
+    lower one permute the numbers up to the mask. A result of ``size`` or more is sent round again:
+    what stays below is permuted, too. So an order takes no memory, and any place in it is found at
+    once.
+    """
+    turn = np.uint64(t) // size
+    one = bits(key ^ WEYL, turn)
+    two, three, four = bits(one, 1), bits(one, 2), bits(one, 3)
+    at = np.uint64(t) - turn * size + index(one, 4, size)  # begin anywhere: each draw is uniform
+    if at >= size:
+        at -= size
+    while True:
+        at = ((at + one) * (one | ODD)) & mask
+        at = ((at ^ (at >> half)) * (two | ODD)) & mask
+        at = ((at ^ (at >> half)) * (three | ODD)) & mask
+        at = ((at ^ (at >> half)) * (four | ODD)) & mask
+        at ^= at >> half
+        if at < size:
+            return at
+
+
+def widths(size: int) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """``size``, ``mask`` and ``half`` of ``shuffled``.
+
+    Examples
+    --------
+    >>> [int(v) for v in widths(1000)]
+    [1000, 1023, 5]
+    """
+    wide = max(5, (size - 1).bit_length())
+    return np.uint64(size), np.uint64((1 << wide) - 1), np.uint64((wide + 1) // 2)
 
 
 @kernel

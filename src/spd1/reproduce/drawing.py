@@ -15,8 +15,8 @@ from .curves import PanelCurves
 from .settings import NAMES
 
 __all__ = [
-    "ACROSS", "DASHES", "RC", "draw_panels", "new_figure", "panel_title", "save", "styled",
-    "title_lines", "wrapped",
+    "ACROSS", "DASHES", "RC", "draw_panels", "frame", "mark_cut", "new_figure", "panel_title",
+    "save", "styled", "title_lines", "wrapped",
 ]  # fmt: skip
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
@@ -104,12 +104,24 @@ def draw_panels(
         if titles:
             ax.set_title(panel_title(panel))
         low = min(float(np.min(panel.band(m)[1][1])) for m in panel.methods)
-        ax.set_ylim(max(0.5 * low, panel.floor * 0.5), top)
-        if low <= 10.0 * panel.floor:
-            ax.axhline(panel.floor, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
-            ax.annotate("accuracy of P*", (0.02, panel.floor), fontsize=5.5, color="#555555",
-                        xycoords=("axes fraction", "data"), va="bottom")  # fmt: skip
+        frame(ax, panel, low, top)
     axes[0].set_ylabel(f"{label}\nP(x) - P*" if label else "P(x) - P*")
+
+
+def frame(ax: Any, panel: PanelCurves, low: float, top: float) -> None:
+    """Heights from the lowest value to ``top``; the accuracy of P* is marked if it is near."""
+    ax.set_ylim(max(0.5 * low, 0.5 * panel.floor), top)
+    if low <= 10.0 * panel.floor:
+        ax.axhline(panel.floor, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.annotate("accuracy of P*", (0.02, panel.floor), fontsize=5.5, color="#555555",
+                    xycoords=("axes fraction", "data"), va="bottom")  # fmt: skip
+
+
+def mark_cut(ax: Any, across: np.ndarray, color: str, up: bool = True) -> None:
+    """Arrows at the top of the frame, or at its bottom, where a curve has left it."""
+    height, arrow = (0.96, r"$\uparrow$") if up else (0.04, r"$\downarrow$")
+    ax.plot(across, np.full(len(across), height), transform=ax.get_xaxis_transform(), color=color,
+            linestyle="none", marker=arrow, markersize=4.5)  # fmt: skip
 
 
 def title_lines(panels: list[PanelCurves]) -> int:
@@ -136,8 +148,7 @@ def draw_band(ax: Any, panel: PanelCurves, method: str, axis: str, top: float) -
         across[shown], band[1, shown], color=color, linestyle=line, marker=marker,
         label=LABELS[method], markevery=max(1, int(shown.sum()) // 6),
     )  # fmt: skip
-    ax.plot(across[above], np.full(int(above.sum()), 0.96), transform=ax.get_xaxis_transform(),
-            color=color, linestyle="none", marker=r"$\uparrow$", markersize=4.5)  # fmt: skip
+    mark_cut(ax, across[above], color)
 
 
 @styled

@@ -73,7 +73,7 @@ class Rate(NamedTuple):
             return f"factor {factor:.2g} a loop, proven 0.6"
         half = len(self.across) // 2
         slope = np.polyfit(np.log(self.across[half:]), np.log(self.measured[half:]), 1)[0]
-        proven = "T^-0.5" if self.key == "Theorem 1" else "ln T / T"
+        proven = "T^-0.5, bound x 3" if self.key == "Theorem 1" else "ln T / T"
         return f"T^{slope:.2f}, stated {proven}"
 
 
@@ -180,10 +180,16 @@ def draw(folder: Path, rates: list[Rate]) -> list[Path]:
 @styled
 def _draw_rate(ax: Any, rate: Rate) -> None:
     ax.plot(rate.across, rate.bound, color="#000000", linestyle="--", label="bound")
-    ax.plot(rate.across, rate.measured, color="#0072B2", marker="o", label="measured mean")
+    ax.plot(
+        rate.across,
+        rate.measured,
+        color="#0072B2",
+        marker="o",
+        label="measured: mean of G, or of Delta_K",
+    )
     if rate.key != "Theorem 3":
         ax.plot(rate.across, rate.proven, color="#D55E00", marker="v", linestyle=":",
-                label="sup of means: what the proof bounds")  # fmt: skip
+                label="sup over x, y of the mean: what the proof bounds")  # fmt: skip
     ax.set(yscale="log", xlabel=rate.unit, title=f"{rate.title}\n{rate.summary}")
     if rate.key != "Theorem 3":
         ax.set_xscale("log")

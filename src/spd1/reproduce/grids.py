@@ -22,12 +22,19 @@ SPD1       size -4, -2 with rung 0, size 0 with rung 2, each with tilt 0, 2
 Fine: 6 more tries, one after the other, at neighbours of the best point so far, now a factor 2 (or
 one rung) apart, in the order size up, size down, tilt up, tilt down, rung up, rung down; known
 points are not tried again. A better point takes the place of the best one, and the search goes on
-in its direction, beyond the coarse points if it leads there. When all neighbours are known, their
-distance is halved.
+in its direction, twice as far with each success in a row (at most a factor 256), beyond the coarse
+points if it leads there; then with the coordinate that comes next. When all neighbours are known,
+their distance is halved.
 
 A try runs as many passes as are shown. Best is the lowest objective at their end; a run that
-diverged is worst. The winner is *at the edge* if in some coordinate nothing beyond it was tried,
-below or above (there is nothing below a decay of 0).
+diverged is worst. The best point is *at the edge* if in some coordinate nothing was tried beyond
+it, below or above, that is near it in the others: within a factor 2, or a rung. (There is nothing
+beyond the ends of the ladder.)
+
+More: while a method of the panel has its best point at the edge, *every* tuned method of the panel
+gets one more try, at the next point of its own fine search; so all have the same number of tries.
+This ends after 24 tries; who is at the edge even then is marked. (A quick run has the coarse tries
+only, and marks.)
 """
 
 from __future__ import annotations
@@ -43,6 +50,7 @@ __all__ = ["COARSE", "COORDINATES", "at_edge", "best_point", "fine", "steps_at",
 
 Point = tuple[float, ...]
 
+FARTHEST = 8.0  # that a search goes at once: a factor 256
 DECAYS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 COORDINATES = {
     "psgd": ("size", "rung"),
@@ -118,32 +126,37 @@ def fine(method: str, found: dict[Point, float]) -> Generator[Point, float, None
     ...     shown.append(point[0])
     ...     point = search.send(value(point))
     >>> shown
-    [5.0, 6.0, 7.0, 8.0, 7.5, 6.5]
+    [5.0, 7.0, 11.0, 8.0, 6.0, 7.5]
     """
     found = dict(found)
     best, distance, ahead = best_point(found), 1.0, None
+    turn = 0  # the coordinate that comes first
     while True:
-        for move in _moves(method, distance, ahead):
+        for place, move in _moves(method, distance, turn, ahead):
             point = tuple(a + b for a, b in zip(best, move, strict=True))
             if point in found or not _exists(method, point):
                 continue
             found[point] = yield point
             if found[point] < found[best]:
-                best, ahead = point, move
+                stride = min(2.0, FARTHEST / max(map(abs, move)))
+                best, turn, ahead = point, place + 1, tuple(stride * change for change in move)
                 break
         else:
-            distance, ahead = 0.5 * distance, None
+            distance *= 0.5
+            ahead = None
 
 
-def _moves(method: str, distance: float, ahead: Point | None) -> Iterator[Point]:
-    """Up and down in each coordinate, the direction of the last success first."""
-    if ahead is not None:
-        yield ahead
+def _moves(
+    method: str, distance: float, turn: int, ahead: Point | None
+) -> Iterator[tuple[int, Point]]:
+    """Coordinate and move: twice the last success, then up and down in each coordinate."""
     names = COORDINATES[method]
-    for place, name in enumerate(names):
-        for change in (distance, -distance):
-            if name != "rung" or distance == 1.0:
-                yield tuple(change if k == place else 0.0 for k in range(len(names)))
+    if ahead is not None:
+        yield turn - 1, ahead
+    for place in (k % len(names) for k in range(turn, turn + len(names))):
+        size = 1.0 if names[place] == "rung" else distance
+        for change in (size, -size):
+            yield place, tuple(change if k == place else 0.0 for k in range(len(names)))
 
 
 def _exists(method: str, point: Point) -> bool:
@@ -152,7 +165,7 @@ def _exists(method: str, point: Point) -> bool:
 
 
 def at_edge(method: str, point: Point, tried: Collection[Point]) -> bool:
-    """Whether in some coordinate nothing beyond the point was tried, below or above.
+    """Whether on some side of the point nothing was tried beyond it and near it otherwise.
 
     Examples
     --------
@@ -161,8 +174,18 @@ def at_edge(method: str, point: Point, tried: Collection[Point]) -> bool:
     >>> at_edge("psgd", (1.0, 0.0), [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (1.0, 1.0)])
     False
     """
-    for name, value, *others in zip(COORDINATES[method], point, *tried, strict=True):
-        low = -math.inf if name == "rung" and value == 0.0 else min(others)
-        if not low < value < max(others):
+    for place, (name, value) in enumerate(zip(COORDINATES[method], point, strict=True)):
+        line = [other[place] for other in tried if _near(other, point, place)]
+        low, high = min(line, default=value), max(line, default=value)
+        if name == "rung":  # the ladder has ends
+            low = -1.0 if value == 0.0 else low
+            high = len(DECAYS) if value == len(DECAYS) - 1.0 else high
+        if not low < value < high:
             return True
     return False
+
+
+def _near(other: Point, point: Point, place: int) -> bool:
+    """Whether two points differ by at most 1 in each coordinate but that at ``place``."""
+    pairs = enumerate(zip(other, point, strict=True))
+    return all(abs(a - b) <= 1.0 for k, (a, b) in pairs if k != place)

@@ -23,7 +23,7 @@ from . import (
 from .curves import PanelCurves
 from .outcome import Outcome
 from .report import Page, machine
-from .settings import NAMES
+from .settings import NAMES, Settings
 
 __all__ = ["write_report"]
 
@@ -111,6 +111,7 @@ def _steps_row(curves: PanelCurves) -> dict[str, str]:
     row = {
         "data": curves.panel.title.replace("\n", ", "),
         "P*": "; ".join(f"{o.value:.12g} (gap {o.rel_gap:.0e})" for o in curves.optima),
+        "tries": str(len(curves.methods["svrg"].tried)),
     }
     for method, mine in curves.methods.items():
         text = ", ".join(f"{name} {value:.2g}" for name, value in mine.steps.items())
@@ -146,12 +147,12 @@ def _settings(page: Page, outcome: Outcome) -> None:
             "for SVRG; a snapshot counts as one pass in the paper's count (its Table 2 fits two "
             "passes an outer loop, one for the snapshot) and as two in entries read. SAGA's first "
             "table is one pass.",
-            f"Steps: {s.tries} tries for every tuned method alike ({_stages(s.tries)}), as long as "
-            f"what is shown, with seed {s.tuning_seed} on the first draw of the data; the best "
+            f"Steps: {_stages(s)}, the same number for every tuned method of a panel, each as long "
+            f"as what is shown, with seed {s.tuning_seed} on the first draw of the data; the best "
             f"objective wins; shown with seeds {', '.join(map(str, s.seeds))}, synthetic data in "
             f"{s.draws} draw{'s' if s.draws > 1 else ''}. The rule is below.",
-            "Seconds of Figures 1 to 3 are processor time of the method alone; those of Figure 4's "
-            "own runs and of Table 2 are by the clock, one run at a time.",
+            "Seconds are processor time: of the method alone in Figures 1 to 3 and Table 2, of "
+            "whole runs, looks at the certificate included, in Figure 4.",
             "Passes: " + ", ".join(f"{k} {v}" for k, v in s.horizons.items()),
             "P* is a lower bound proven to a relative gap of 1e-12 by spd1's own certificate.",
             "What is plotted: for PSGD and SPD1 the better of the last iterate and of the average "
@@ -168,6 +169,9 @@ def _settings(page: Page, outcome: Outcome) -> None:
     page.table([{"what": name, "value": value} for name, value in machine().items()])
 
 
-def _stages(tries: int) -> str:
-    coarse = len(grids.COARSE["svrg"])
-    return f"{coarse} coarse, {tries - coarse} fine" if tries > coarse else "the coarse ones"
+def _stages(settings: Settings) -> str:
+    coarse, tries, most = len(grids.COARSE["svrg"]), settings.tries, settings.most_tries
+    if tries <= coarse:
+        return f"{coarse} coarse tries"
+    more = f", more up to {most} while a best step is at the edge" if most > tries else ""
+    return f"{coarse} coarse and {tries - coarse} fine tries{more}"

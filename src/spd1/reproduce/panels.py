@@ -104,7 +104,8 @@ def tune(
         for place, (method, point) in enumerate(points):
             count = 1 + len(tried[method]) + sum(name == method for name, _ in points[:place])
             task = run_of(panel, method, grids.steps_at(method, point, unit), settings.tuning_seed)
-            label = f"{panel.label}: {NAMES[method]}, try {count} of {settings.tries}"
+            last = settings.tries if count <= settings.tries else f"at most {settings.most_tries}"
+            label = f"{panel.label}: {NAMES[method]}, try {count} of {last}"
             jobs.append(Job(task, label, work(panel, method)))
         for (method, point), result in zip(points, pool.run(jobs), strict=True):
             tried[method][point] = _final(result, panel.horizon)
@@ -112,11 +113,23 @@ def tune(
     run([(method, point) for method in NAMES for point in grids.COARSE[method]])
     searches = {method: grids.fine(method, tried[method]) for method in NAMES}
     points = {method: next(search) for method, search in searches.items()}
-    for _ in range(len(tried["svrg"]), settings.tries):
+    while _go_on(tried, settings):
+        if len(tried["svrg"]) >= settings.tries:
+            pool.plan(sum(work(panel, method) for method in NAMES))
         run(list(points.items()))
         for method, search in searches.items():
             points[method] = search.send(tried[method][points[method]])
     return tried
+
+
+def _go_on(tried: dict[str, dict[grids.Point, float]], settings: Settings) -> bool:
+    """Whether all methods get one more try: while one has its best at the edge, within limits."""
+    count = len(tried["svrg"])
+    if not settings.tries <= count < settings.most_tries:
+        return count < settings.tries
+    return any(
+        grids.at_edge(method, grids.best_point(mine), mine) for method, mine in tried.items()
+    )
 
 
 def _final(result: dict[str, list[float]], horizon: float) -> float:

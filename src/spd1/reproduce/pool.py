@@ -54,6 +54,10 @@ class Pool:
             before = now
         return results
 
+    def plan(self, work: float) -> None:
+        """Expect so many seconds more than planned."""
+        self.talk.planned += work
+
     def _finished(
         self, jobs: list[Job], todo: list[int]
     ) -> Iterator[tuple[int, tuple[Any, float]]]:

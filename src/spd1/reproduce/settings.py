@@ -22,9 +22,9 @@ class Settings(NamedTuple):
     Attributes
     ----------
     name : str
-    tries : int
+    tries, most_tries : int
         Step sizes tried for every tuned method alike, by the rule of ``grids``: at least its
-        coarse ones.
+        coarse ones; up to ``most_tries`` while a method of the panel has its best at the edge.
     horizons : dict
         Panel -> passes, in the paper's count: of every try and of every curve that is shown.
     tuning_seed, seeds : int and tuple
@@ -44,6 +44,7 @@ class Settings(NamedTuple):
 
     name: str
     tries: int
+    most_tries: int
     horizons: dict[str, int]
     tuning_seed: int
     seeds: tuple[int, ...]
@@ -58,6 +59,7 @@ class Settings(NamedTuple):
 QUICK = Settings(
     name="quick",
     tries=6,
+    most_tries=6,
     horizons={"d100": 20, "d1000": 8, "d10000": 6, "colon": 30, "gisette": 8, "rcv1-uniform": 6},
     tuning_seed=0,
     seeds=(1, 2, 3),
@@ -70,17 +72,18 @@ QUICK = Settings(
 FULL = Settings(
     name="full",
     tries=12,
-    horizons={"d100": 60, "d1000": 60, "d10000": 8, "colon": 60, "gisette": 8, "rcv1": 12,
+    most_tries=24,
+    horizons={"d100": 60, "d1000": 60, "d10000": 10, "colon": 60, "gisette": 8, "rcv1": 12,
               "rcv1-uniform": 10},
     tuning_seed=0,
     seeds=(1, 2, 3, 4, 5),
     draws=2,
-    thin=3,
+    thin=2,
     wide=(1000, 10_000),
-    uniform_entries=2_000_000,
+    uniform_entries=4_000_000,
     seconds=3.0,
 )  # fmt: skip
-# All of gisette, ten times as much of rcv1 for uniform draws, more passes: hours.
+# All of gisette, five times as much of rcv1 for uniform draws, more passes: hours.
 LONG = FULL._replace(
     name="long",
     horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,

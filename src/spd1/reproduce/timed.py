@@ -20,7 +20,7 @@ def timed_runs(
     """Figure 4's runs on one panel."""
     found = {}
     for name in figure4.CONTENDERS:
-        task = {"kind": "timed", "data": panel.key, "name": panel.data, "method": name,
+        task = {"kind": "timed-run", "data": panel.key, "name": panel.data, "method": name,
                 "loss": panel.loss, "l2": panel.l2, "limit": settings.seconds}  # fmt: skip
         found[name] = store.get(task)
         if found[name] is None:
@@ -34,7 +34,7 @@ def timed_runs(
 
 def timed_passes(panel: Panel, source: Source, talk: Talk, store: Store) -> dict[str, Any]:
     """Table 2's row of one data set."""
-    task = {"kind": "passes", "data": panel.key, "name": panel.data, "l2": panel.l2}
+    task = {"kind": "timed-pass", "data": panel.key, "name": panel.data, "l2": panel.l2}
     found = store.get(task)
     if found is None:
         began = time.process_time()

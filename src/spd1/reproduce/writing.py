@@ -12,10 +12,11 @@ from . import figure1, figure2, figure3, figure4, figure5, figure6
 from .curves import write_csv
 from .outcome import Outcome
 from .page import write_report
+from .readings import READINGS
 from .report import markdown_table
 from .verdicts import CLAIMS, Verdict, judge, judge_times
 
-__all__ = ["CURVES", "judge_all", "make_folder", "write_figure", "write_page"]
+__all__ = ["CURVES", "judge_all", "make_folder", "verdict_rows", "write_figure", "write_page"]
 
 CURVES: dict[str, Any] = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
 
@@ -79,13 +80,23 @@ def write_page(place: Path, outcome: Outcome) -> None:
     if outcome.verdicts:
         rows = [v._asdict() for v in outcome.verdicts]
         _write(place / "verdicts.json", json.dumps(rows, indent=1))
-        short = [
-            {"claim": v.key, "rivals": v.reading, "the paper says": v.text, "ran on": v.data,
-             "verdict": v.verdict, "computed": v.evidence}
-            for v in outcome.verdicts
-        ]  # fmt: skip
-        _write(place / "verdicts.md", markdown_table(short) + "\n")
+        _write(place / "verdicts.md", markdown_table(verdict_rows(outcome.verdicts)) + "\n")
     write_report(place, outcome)
+
+
+def verdict_rows(verdicts: list[Verdict]) -> list[dict[str, str]]:
+    """A row a claim, a column a reading: the verdict and the numbers behind it."""
+    rows: dict[str, dict[str, str]] = {}
+    empty = {f"against {reading}": "" for reading in READINGS.values()}
+    for v in verdicts:
+        row = {"claim": v.key, "the paper says": v.text, "ran on": v.data, **empty}
+        found = f"**{v.verdict}**: " + "; ".join(v.evidence)
+        if v.reading in READINGS.values():
+            rows.setdefault(v.key, row)[f"against {v.reading}"] = found
+        else:  # no rivals
+            first = next(iter(empty))
+            rows[v.key] = row | {first: found}
+    return list(rows.values())
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 from spd1 import L2, Problem
 from spd1.errors import DataError, ParameterError
 from spd1.kernel.jit import helper
-from spd1.kernel.rng import bits, index, key_of
+from spd1.kernel.rng import bits, index, key_of, shuffled, widths
 from spd1.solvers.entries.sampling import Nonzeros, Uniform, choose_sampling, make_sampler
 
 KEY = key_of(7)
@@ -79,6 +79,19 @@ def test_pairs_are_uniform_over_the_candidates(sampling, kind, values):
     allowed = candidates(values, sampling)
     assert counts[~allowed].sum() == 0
     assert chisquare(counts[allowed]).pvalue > 1e-3
+
+
+def test_every_stored_entry_is_drawn_once_a_pass(values):
+    sampler = sampler_of(values, "nonzeros")
+    stored = int(np.sum(values != 0))
+    i, j, _ = pairs(sampler, 5 * stored)
+    orders = (D * i + j).reshape(5, stored)
+    for order in orders:
+        np.testing.assert_array_equal(np.sort(order), np.flatnonzero(values))
+    assert len({tuple(order) for order in orders}) == 5  # an order of its own each pass
+    wide = make_sampler(Problem(sp.csr_array(values), np.ones(N), "squared").grid, "nonzeros", 4)
+    assert wide.draws == 4  # SPD1-VR: the same order, numbers of draws apart
+    assert wide.pair(KEY, 4 * 3) == sampler.pair(KEY, 2 * 3)
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "nonzeros"])
@@ -173,6 +186,35 @@ def test_nothing_to_sample_is_refused():
 def draw_many(key, start, size, out):
     for t in range(len(out)):
         out[t] = index(key, start + t, size)
+
+
+@helper
+def draw_shuffled(key, start, size, mask, half, out):
+    for t in range(len(out)):
+        out[t] = shuffled(key, start + t, size, mask, half)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 32, 33, 1000])
+def test_an_order_has_every_number_once(size):
+    out = np.empty(3 * size, dtype=np.int64)
+    draw_shuffled(KEY, 0, *widths(size), out)
+    for order in out.reshape(3, size):
+        np.testing.assert_array_equal(np.sort(order), np.arange(size))
+    part = np.empty(size, dtype=np.int64)
+    draw_shuffled(KEY, size // 2, *widths(size), part)
+    np.testing.assert_array_equal(part, out[size // 2 : size // 2 + size])
+
+
+@pytest.mark.parametrize("size", [5, 40, 100])
+def test_every_place_of_an_order_is_uniform(size):
+    """Over many passes: which number stands at a place, and that neighbours are not alike."""
+    out = np.empty(2000 * size, dtype=np.int64)
+    draw_shuffled(KEY, 0, *widths(size), out)
+    orders = out.reshape(2000, size)
+    for place in (0, size // 2, size - 1):
+        assert chisquare(np.bincount(orders[:, place], minlength=size)).pvalue > 1e-4
+    alike = np.mean([np.corrcoef(order[1:], order[:-1])[0, 1] for order in orders])
+    assert abs(alike + 1.0 / size) < 0.05  # without replacement: -1/n, about
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 97])

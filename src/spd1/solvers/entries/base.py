@@ -22,10 +22,11 @@ class EntryMethod(TileMethod):
 
     step_names = ("eta", "tau")
     takes_races = True
+    draws_a_step = 2
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
-        self.sampler = make_sampler(self.grid, sampling)
+        self.sampler = make_sampler(self.grid, sampling, self.draws_a_step)
         self.uniform = isinstance(self.sampler, Uniform)
         self.a_pass = p.n * p.d if self.uniform else p.stored  # steps that make up a pass
 

@@ -1,9 +1,9 @@
 """Which entry a step of SPD1 and SPD1-VR looks at.
 
 ``Uniform`` is the paper's sampling: row and column drawn independently. ``Nonzeros`` draws stored
-entries of sparse data uniformly; the shares keep the estimators unbiased and give every
-coordinate the same total step per pass (docs/method.md). It is ours, and needs more passes: what
-uniform draws do to a rare column in n small steps is done in a few large ones.
+entries of sparse data, each once a pass, in random order; the shares keep the estimators unbiased
+and give every coordinate the same total step per pass (docs/method.md). It is ours. Drawn with
+replacement instead, a third of the columns with one entry would not move in a pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ...data.grid import Grid
 from ...errors import DataError, ParameterError
 from ...kernel.jit import compiled
-from ...kernel.rng import index
+from ...kernel.rng import index, shuffled, widths
 
 __all__ = ["SAMPLINGS", "Nonzeros", "Uniform", "choose_sampling", "make_sampler", "tile_samplers"]
 
@@ -77,18 +77,22 @@ class Uniform(NamedTuple):
 
 @compiled(Sampler)
 class Nonzeros(NamedTuple):
-    """Stored entries, uniform: row i is drawn r_i times in a pass, column j k_j times."""
+    """Stored entries, each once a pass: row i is drawn r_i times in a pass, column j k_j times."""
 
     by_rows: Any  # CSR
     by_columns: Any  # CSC
     guide: np.ndarray  # row that holds stored entry number (q << shift)
     shift: int
-    stored: int
+    stored: np.uint64
+    mask: np.uint64  # see ``shuffled``
+    half: np.uint64
+    draws: np.uint64  # numbers of draws that a step uses up
     row_shares: np.ndarray
     column_shares: np.ndarray
 
     def pair(self, key, counter):
-        p = index(key, counter, self.stored)
+        step = np.uint64(counter) // self.draws
+        p = shuffled(key, step, self.stored, self.mask, self.half)
         i = np.uint64(self.guide[p >> np.uint64(self.shift)])
         while np.uint64(self.by_rows.indptr[i + np.uint64(1)]) <= p:
             i += np.uint64(1)
@@ -118,10 +122,11 @@ def choose_sampling(grid: Grid, sampling: str) -> str:
     return sampling
 
 
-def make_sampler(grid: Grid, sampling: str) -> Uniform | Nonzeros:
+def make_sampler(grid: Grid, sampling: str, draws: int = 2) -> Uniform | Nonzeros:
     """Build the compiled sampler of one tile: ``Grid.whole(tile)``, or all the data.
 
-    In dense data every entry is stored: both kinds are uniform.
+    In dense data every entry is stored: both kinds are uniform. A step of the method uses up
+    ``draws`` numbers of draws.
     """
     if choose_sampling(grid, sampling) == "uniform" or grid.dense:
         return Uniform(grid.matrix, grid.n, grid.d, 1.0 / grid.d)
@@ -137,7 +142,8 @@ def make_sampler(grid: Grid, sampling: str) -> Uniform | Nonzeros:
         grid.by_columns.matrix,
         guide.astype(np.uint32 if grid.n < 2**32 else np.uint64),
         shift,
-        rows.stored,
+        *widths(rows.stored),
+        np.uint64(draws),
         1.0 / np.maximum(r, 1),
         grid.n / np.maximum(k, 1),
     )

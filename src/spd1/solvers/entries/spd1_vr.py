@@ -62,6 +62,7 @@ class SPD1VR(EntryMethod):
     """SPD1 with variance reduction: an outer loop of snapshots around O(1) steps."""
 
     name = "spd1-vr"
+    draws_a_step = 4
     remembers = (*EntryMethod.remembers, "inner_steps")
     takes_cuts = True
 
