@@ -44,7 +44,7 @@ class OnCuts(EntryMethod):
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
-        self.samplers = tile_samplers(p.grid, sampling)
+        self.samplers = tile_samplers(p.grid, sampling, self.draws_a_step)
         self.uniform = choose_sampling(p.grid, sampling) == "uniform" or p.grid.dense
         self.a_pass = p.n * p.d if self.uniform else p.stored
         rounds = [[self.steps_in(*at) for at in tiles] for tiles in rounds_of(p.grid.shape)]

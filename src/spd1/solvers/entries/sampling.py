@@ -149,7 +149,9 @@ def make_sampler(grid: Grid, sampling: str, draws: int = 2) -> Uniform | Nonzero
     )
 
 
-def tile_samplers(grid: Grid, sampling: str) -> list[list[Uniform | Nonzeros | None]]:
+def tile_samplers(
+    grid: Grid, sampling: str, draws: int = 2
+) -> list[list[Uniform | Nonzeros | None]]:
     """Samplers of every tile, with the shares of all the data; None where nothing is stored."""
     rows, columns = grid.shape
     found: list[list[Uniform | Nonzeros | None]] = [[None] * columns for _ in range(rows)]
@@ -161,7 +163,7 @@ def tile_samplers(grid: Grid, sampling: str) -> list[list[Uniform | Nonzeros | N
         for column, tile in enumerate(grid.tiles[row]):
             if kind == "nonzeros" and tile.stored == 0:
                 continue
-            sampler = make_sampler(Grid([[tile]], grid.ledger), kind)
+            sampler = make_sampler(Grid([[tile]], grid.ledger), kind, draws)
             if isinstance(sampler, Uniform):
                 found[row][column] = sampler._replace(share=1.0 / grid.d)
                 continue
