@@ -41,6 +41,12 @@ def test_fit_writes_a_model_and_says_what_is_proven(folder):
     assert load_model(folder / "train.spd1").certificate["rel_gap"] <= 1e-6
 
 
+def test_threads_fit_the_same_model(folder):
+    for threads in (1, 2):
+        run("fit", "train.svm", "--engine", "threads", "--threads", threads, "-o", f"m{threads}")
+    np.testing.assert_array_equal(load_model("m1").x, load_model("m2").x)
+
+
 def test_the_model_is_that_of_the_library(folder):
     run("fit", "train.svm", "--l2", 0.1, "--l1", 0.01, "--loss", "squared-hinge", "-o", "m")
     data = read_data("train.svm")
@@ -125,6 +131,8 @@ WRONG = [
     (["fit"], 2, "Missing argument"),
     (["fit", "train.svm", "--loss", "cubic"], 2, "unknown loss 'cubic'"),
     (["fit", "train.svm", "--method", "magic"], 2, "unknown method 'magic'"),
+    (["fit", "train.svm", "--engine", "magic"], 2, "unknown engine 'magic'"),
+    (["fit", "train.svm", "--engine", "threads", "--threads", "0"], 2, "n_threads must be"),
     (["fit", "train.svm", "--l2", "-1"], 2, "l2 must be finite and not negative"),
     (["fit", "train.svm", "--l1", "-1"], 2, "l1"),
     (["fit", "train.svm", "--l2", "many"], 2, "--l2"),

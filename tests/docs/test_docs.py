@@ -7,7 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *(DOCS / f"{n}.md" for n in ("add_a_loss", "linear_model", "files"))]
+PAGES = [
+    ROOT / "README.md",
+    *(DOCS / f"{n}.md" for n in ("add_a_loss", "linear_model", "files", "parallel")),
+]
 
 
 def python_blocks(page):

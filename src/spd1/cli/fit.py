@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..engines.choose import make_engine
 from ..errors import DataError, ParameterError
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
@@ -33,6 +34,11 @@ Method = Annotated[str, typer.Option(help="auto, or a method by name: see spd1 c
 Tile = Annotated[
     str | None, typer.Option(help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step")
 ]
+Engine = Annotated[str, typer.Option(help="Who does the work: serial or threads")]
+ThreadCount = Annotated[
+    int | None,
+    typer.Option("--threads", help="For --engine threads: how many; default: all cores"),
+]
 
 
 @guarded
@@ -56,6 +62,8 @@ def fit(
     zero_based: o.ZeroBased = None,
     no_check: o.NoCheck = False,
     tile: Tile = None,
+    engine: Engine = "serial",
+    threads: ThreadCount = None,
     max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
     seed: o.Seed = 0,
@@ -75,6 +83,7 @@ def fit(
     reg = o.make_regularizer(l1, l2, lower, upper)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
+    make_engine(engine, threads)  # refuses names and numbers; it starts nothing yet
     data = o.read_file(train, format, target, features, zero_based, no_check)
     loud = not (quiet or json)
     if loud:
@@ -83,7 +92,8 @@ def fit(
         model, result = fit_model(
             data, chosen, reg, intercept=intercept, standardize=standardize, positive=positive,
             method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
-            tile=read_tile(tile), random_state=seed, callback=update,
+            tile=read_tile(tile), random_state=seed, callback=update, engine=engine,
+            n_threads=threads,
         )  # fmt: skip
     try:
         with uninterrupted():  # a second Ctrl-C must not cost what the first has left

@@ -24,8 +24,10 @@ __all__ = [
     "Cut",
     "Whole",
     "block_of",
+    "blocks_of",
     "each",
     "line_ends",
+    "mapped",
     "multiplied",
     "slices",
     "summed",
@@ -70,8 +72,22 @@ def block_of(B: Any, lines: slice) -> Any:
     """A view of some lines."""
     if isinstance(B, Dense):
         return Dense(B.values[lines])
-    shape = (lines.stop - lines.start, B.columns())
+    count = lines.stop - lines.start
+    shape = (count, B.columns()) if B.row_major else (B.rows(), count)
     return type(B)(B.data, B.indices, B.indptr[lines.start : lines.stop + 1], shape)
+
+
+def blocks_of(A: Any, size: int, crew: Crew | None) -> list[tuple[Any, slice]]:
+    """A sparse tile in blocks of lines, for private sums of so many numbers; whole for nobody."""
+    pieces = min(PRIVATE_SUMS, A.stored // ALONE, A.stored // (ENTRIES_A_SUM * max(size, 1)))
+    if crew is None or pieces <= 1:
+        return [(A, slice(0, A.line_count()))]
+    return [(block_of(A, lines), lines) for lines in line_ends(A, pieces)]
+
+
+def mapped(crew: Crew | None, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """What a crew makes of some items, or nobody one after the other."""
+    return [work(item) for item in items] if crew is None else crew.map(work, items)
 
 
 def total(crew: Crew, parts: list[np.ndarray]) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel.jit import kernel
-from .crew import each
+from .crew import blocks_of, each, mapped
 from .grid import Grid
 from .matrix import CSC, CSR, Dense
 
@@ -131,23 +131,42 @@ class CopiedLines:
             lambda part: gather(values, names[part], places[part], out),
         )
 
+    def _blocks(self, across: bool, count: int) -> list[tuple[Any, slice, int]]:
+        """Tiles, or blocks of their lines for a crew: which lines are asked for, and where from."""
+        blocks = []
+        for tile, lines, positions in self.pieces():
+            for block, part in blocks_of(tile, count, self.grid.crew if across else None):
+                blocks.append((block, lines, positions.start + part.start))
+        return blocks
+
     def _sparse(self, chosen: np.ndarray) -> Any:
         grid, count = self.grid, len(chosen)
         position = np.full(grid.d if self.by_columns else grid.n, -1, dtype=np.int32)
         position[chosen] = np.arange(count)
         across = grid.row_major == self.by_columns
         counts, copies = (count_across, copy_across) if across else (count_along, copy_along)
-        starts = np.zeros(count + 1, dtype=np.int64)
-        pieces = list(self.pieces()) if count else []
-        for tile, lines, _ in pieces:
-            counts(tile, position[lines], starts)
-        np.cumsum(starts, out=starts)
+        pieces = self._blocks(across, count) if count else []
+
+        def counted(piece: tuple[Any, slice, int]) -> np.ndarray:
+            starts = np.zeros(count + 1, dtype=np.int64)
+            counts(piece[0], position[piece[1]], starts)
+            return starts
+
+        found = mapped(grid.crew, counted, pieces)
+        starts = np.cumsum(sum(found, np.zeros(count + 1, dtype=np.int64)))
         one = grid.tiles[0][0]
         narrow = np.uint16 if self.width <= 2**16 else one.indices.dtype
         indices, data = np.empty(starts[-1], dtype=narrow), np.empty(starts[-1], dtype=grid.dtype)
-        filled = starts[:-1].copy()
-        for tile, lines, positions in pieces:
-            copies(tile, position[lines], positions.start, filled, indices, data)
+        filled, work = starts[:-1].copy(), []
+        for piece, inside in zip(pieces, found, strict=True):  # each knows where it begins
+            work.append((piece, filled.copy()))
+            filled += inside[1:]
+
+        def copied(item: tuple[tuple[Any, slice, int], np.ndarray]) -> None:
+            (block, lines, first), places = item
+            copies(block, position[lines], first, places, indices, data)
+
+        mapped(grid.crew, copied, work)
         kind, shape = (CSC, (self.width, count)) if self.by_columns else (CSR, (count, self.width))
         return kind(data, indices, starts.view(np.uint64), shape)
 

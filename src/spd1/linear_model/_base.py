@@ -16,6 +16,7 @@ from ..design.intercept import Design
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
+from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
 
@@ -88,6 +89,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         root.call_on_fit_task_begin(estimator=self, X=X)
         starts = self._starting_points(tasks, design)
         jobs = getattr(self, "n_jobs", None)
+        if len(tasks) == 1:
+            starts = [{**starts[0], **engine_for(jobs)}]
         if jobs in (None, 1) or len(tasks) == 1:
             outcomes = self._one_after_another(design, tasks, starts, root)
         else:

@@ -174,7 +174,8 @@ class LogisticRegression(CertifiedClassifier):
     warm_start : bool, default False
         Start from the last fit.
     n_jobs : int, optional
-        Classes fitted at the same time.
+        Classes fitted at the same time; threads of the one fit that two classes take. None: one,
+        -1: as many as there are cores.
 
     Attributes
     ----------

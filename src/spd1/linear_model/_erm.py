@@ -53,6 +53,8 @@ class ERMClassifier(CertifiedClassifier):
     random_state : int, RandomState or None
     verbose : int, default 0
     n_jobs : int, optional
+        Classes fitted at the same time; threads of the one fit that two classes take. None: one,
+        -1: as many as there are cores.
 
     Attributes
     ----------
@@ -146,6 +148,8 @@ class ERMRegressor(CertifiedRegressor):
         See ``ERMClassifier``.
     random_state : int, RandomState or None
     verbose : int, default 0
+    n_jobs : int, optional
+        Targets fitted at the same time; threads of the fit of a single one.
 
     Attributes
     ----------
@@ -177,6 +181,7 @@ class ERMRegressor(CertifiedRegressor):
         warm_start=False,
         random_state=None,
         verbose=0,
+        n_jobs=None,
     ):
         self.loss = loss
         self.l1 = l1
@@ -191,6 +196,7 @@ class ERMRegressor(CertifiedRegressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from ....data.crew import multiplied, symmetric
 from ....data.facts import Reads
 from ....kernel.jit import helper, kernel
 from ..tuning import (
@@ -179,9 +180,16 @@ def face_costs(lines: Lines, curved: bool) -> tuple[float, float, float]:
     return factor, inside, CG_ENTRY * lines.entries * CG_EXPECTED
 
 
+def _bent(lines: Lines, bend: np.ndarray) -> np.ndarray:
+    """Lines times the square root of the curvature at each position."""
+    rows = lines.spread()
+    multiplied(lines.crew, rows, np.sqrt(bend), rows)
+    return rows
+
+
 def _walk_on_factor(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray, float]:
-    rows = lines.spread() * np.sqrt(bend)
-    factor = damped_cholesky(rows @ rows.T, box.l2)
+    rows = _bent(lines, bend)
+    factor = damped_cholesky(symmetric(lines.crew, rows.T), box.l2)
     if factor is None:
         return box.z, 0.0
     new = walked(factor.T, NO_ROWS, box, -solve_by(factor, box.gradient))
@@ -195,9 +203,9 @@ def _walk_in_margins(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarr
     V = L^-1 R'.
     """
     root = np.sqrt(box.l2)
-    rows = lines.spread() * np.sqrt(bend)
+    rows = _bent(lines, bend)
     scaled = rows / root[:, None]
-    factor = damped_cholesky(scaled.T @ scaled, 1.0, dampings=(0.0,))
+    factor = damped_cholesky(symmetric(lines.crew, scaled), 1.0, dampings=(0.0,))
     if factor is None:
         return box.z, 0.0
     V = solve_triangular(factor, scaled.T, lower=True, check_finite=False)
