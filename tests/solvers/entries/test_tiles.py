@@ -77,7 +77,7 @@ def test_steps_are_unbiased(name, tile, rng):
                 worker.state.x_snap[:], worker.state.y_snap[:] = 0.5 * x, -y
                 worker.state.gradient[:] = A.T @ (problem.c * -y)
                 worker.state.margins[:] = A @ (0.5 * x)
-            worker.steps_on(problem.A, first=t, count=1)
+            worker.steps_on(problem.A, first=t, count=1, key=worker.key)
             if steps["eta"] == 1.0:
                 for_x[rows, columns] = (x - worker.state.x)[J[columns]] / eta
             else:  # the prox of phi*(y) = b y + y^2/2 undone
