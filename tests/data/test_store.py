@@ -159,9 +159,15 @@ def test_columns_take_turns_where_they_are_too_many(sparse, tmp_path, rng, monke
 def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
     A, b = data(rng)
     store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(3, 2))
-    for method in ("rows", "spd1-vr", "svrg", "columns"):
-        with pytest.raises(IncompatibleError, match=rf"{method} .*tiles"):
+    for method, why in {
+        "spd1-vr": "disk",
+        "spd1": "disk",
+        "svrg": "tiles",
+        "columns": "tiles",
+    }.items():
+        with pytest.raises(IncompatibleError, match=rf"{method} .*{why}"):
             solve(Problem(store, reg=L2(0.1)), method)
+    assert solve(Problem(store, reg=L2(0.1)), "rows", tol=1e-3).converged
     hinge = Problem(store, loss="hinge", reg=L2(0.01))
     hinge.grid.copies = 100.0
     with pytest.raises(IncompatibleError, match="rows of this data are cut into 2 tiles"):

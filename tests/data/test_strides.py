@@ -9,12 +9,13 @@ import scipy.sparse as sp
 from spd1.data import strides
 from spd1.data.convert import as_matrix
 from spd1.kernel.jit import kernel
+from spd1.losses import Logistic
 
 pytestmark = pytest.mark.plain
 
 
 @kernel
-def walk(A, x, weights, l1, out, weighted, moved):
+def walk(A, x, weights, l1, out, moved):
     """Every walk along every line: dots, squares, soft dots, a move and the dot after it."""
     n = A.line_count()
     table = np.empty((n, 5))
@@ -24,7 +25,6 @@ def walk(A, x, weights, l1, out, weighted, moved):
         table[i, 2] = strides.own_square(A, i)
         table[i, 3] = strides.soft_dot(A, i, x, l1)
         strides.add_line(A, i, 0.5 + i, out)
-        strides.add_weighted_line(A, i, 0.5 + i, weights, weighted)
         table[i, 4] = strides.move_line(A, i, 0.1 * i, (i + 1) % n, moved)
     return table
 
@@ -33,18 +33,63 @@ def walk(A, x, weights, l1, out, weighted, moved):
 def test_walks_are_the_sums_they_say(layout, rng):
     M = rng.standard_normal((12, 11)) * (np.arange(11) < np.arange(12)[:, None])  # 0 .. 11 entries
     x, w, scale = rng.standard_normal(11), rng.random(11), 0.5 + np.arange(12)
-    out, weighted, moved = np.zeros(11), np.zeros(11), x.copy()
-    table = walk(as_matrix(layout(M)), x, w, 0.4, out, weighted, moved)
+    out, moved = np.zeros(11), x.copy()
+    table = walk(as_matrix(layout(M)), x, w, 0.4, out, moved)
     soft = np.sign(x) * np.maximum(np.abs(x) - 0.4, 0.0)
     np.testing.assert_allclose(table[:, 0], M @ x, atol=1e-14)
     np.testing.assert_allclose(table[:, 1], (M * M) @ w, atol=1e-14)
     np.testing.assert_allclose(table[:, 2], (M * M).sum(axis=1), atol=1e-14)
     np.testing.assert_allclose(table[:, 3], M @ soft, atol=1e-14)
     np.testing.assert_allclose(out, M.T @ scale, atol=1e-13)
-    np.testing.assert_allclose(weighted, w * (M.T @ scale), atol=1e-13)
     after, wanted = x.copy(), []
     for i in range(12):
         after += 0.1 * i * M[i]
         wanted.append(M[(i + 1) % 12] @ after)
     np.testing.assert_allclose(table[:, 4], wanted, atol=1e-13)
     np.testing.assert_allclose(moved, after, atol=1e-13)
+
+
+@kernel
+def curved_walk(A, u, slopes, bends, b, c, loss, table):
+    """Sums with slopes and bends along a line, then a short and a long move along it."""
+    for i in range(A.line_count()):
+        table[i, 0], table[i, 1] = strides.pull_and_bend(A, i, slopes, bends)
+        table[i, 2] = strides.largest_entry(A, i)
+        strides.shift_along(A, i, 0.01 * i, u, slopes, bends)  # undone by what follows, but for u
+        strides.bend_along(A, i, 0.3, u, slopes, bends, b, c, loss, 1e-12)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("width", [10, 11])
+def test_slopes_and_bends_follow_moves(layout, width, rng):
+    M = rng.standard_normal((7, width))
+    b, c, loss = np.where(rng.random(width) < 0.5, 1.0, -1.0), rng.random(width), Logistic()
+    u, slopes, bends = rng.standard_normal((3, width))
+    now, slope, bend = u.copy(), slopes.copy(), bends.copy()
+    table, wanted = np.zeros((7, 3)), np.zeros((7, 3))
+    curved_walk(as_matrix(layout(M)), u, slopes, bends, b, c, loss, table)
+    for i, line in enumerate(M):
+        wanted[i] = line @ slope, line**2 @ bend, np.abs(line).max()
+        now = now + 0.01 * i * line + 0.3 * line
+        slope = c * [loss.derivative(*two) for two in zip(now, b, strict=True)]
+        bend = c * [max(loss.curvature(*two), 1e-12) for two in zip(now, b, strict=True)]
+    np.testing.assert_allclose(table, wanted, atol=1e-12)
+    for found, want in ((u, now), (slopes, slope), (bends, bend)):
+        np.testing.assert_allclose(found, want, atol=1e-12)
+
+
+@kernel
+def shift_walk(A, u, slopes, bends):
+    for i in range(A.line_count()):
+        strides.shift_along(A, i, 0.01 * i, u, slopes, bends)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+def test_short_moves_take_slopes_along_bends(layout, rng):
+    M = rng.standard_normal((6, 5)) * (rng.random((6, 5)) < 0.6)
+    u, slopes, bends = rng.standard_normal((3, 5))
+    move = (0.01 * np.arange(6)) @ M
+    now, slope = u + move, slopes + bends * move
+    shift_walk(as_matrix(layout(M)), u, slopes, bends)
+    np.testing.assert_allclose(u, now, atol=1e-14)
+    np.testing.assert_allclose(slopes, slope, atol=1e-14)

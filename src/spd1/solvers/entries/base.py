@@ -10,6 +10,7 @@ import numpy as np
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...errors import IncompatibleError
+from ...problem import Problem
 from ..base import TileMethod
 from ..rounds import stream_of
 from .sampling import Uniform, make_sampler
@@ -23,6 +24,15 @@ class EntryMethod(TileMethod):
     step_names = ("eta", "tau")
     takes_races = True
     draws_a_step = 2
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        if problem.grid.checksums:
+            raise IncompatibleError(
+                f"{cls.name} looks at entries here and there, and this data lies on disk: use "
+                "method 'auto', 'newton' or 'rows'"
+            )
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
