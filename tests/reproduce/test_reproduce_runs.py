@@ -252,7 +252,10 @@ def test_a_long_pass_is_extrapolated_from_its_chunks(monkeypatch, setup):
 
 
 def test_figure_4_goes_by_processor_time(monkeypatch):
-    """A run of 8 s by the clock of which the processor spent 2: all its times are a quarter."""
+    """A run of 8 s by the clock of which the processor spent 2: all its times are a quarter.
+
+    It is repeated while it takes less than a tenth of the limit, and the fastest counts.
+    """
     from spd1.reproduce import figure4
 
     trace = SimpleNamespace(seconds=np.array([0.0, 4.0, 8.0]), primal=np.array([3.0, 1.0, 2.0]))
@@ -262,6 +265,11 @@ def test_figure_4_goes_by_processor_time(monkeypatch):
     monkeypatch.setattr(figure4, "solve", lambda *_, **__: SimpleNamespace(trace=trace))
     found = figure4.measure(None, "rows", 1.0)
     assert found == {"seconds": [0.0, 1.0, 2.0], "primal": [3.0, 1.0, 1.0]}
+    repeated = {"clock": range(0, 80, 8), "processor_clock": [0, 4, 4, 6, 6, 7, 7, 11, 11, 15]}
+    for name, values in repeated.items():
+        monkeypatch.setattr(figure4, name, iter(values).__next__)
+    found = figure4.measure(None, "rows", 1000.0)
+    assert found["seconds"] == [0.0, 0.5, 1.0]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -110,11 +110,12 @@ def draw_panels(
 
 def frame(ax: Any, panel: PanelCurves, low: float, top: float) -> None:
     """Heights from the lowest value to ``top``; the accuracy of P* is marked if it is near."""
-    ax.set_ylim(max(0.5 * low, 0.5 * panel.floor), top)
-    if low <= 10.0 * panel.floor:
+    near = low <= 10.0 * panel.floor
+    ax.set_ylim(0.1 * panel.floor if near else 0.5 * low, top)
+    if near:  # with room for a word below the line, where no curve goes
         ax.axhline(panel.floor, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
-        ax.annotate("accuracy of P*", (0.02, panel.floor), fontsize=5.5, color="#555555",
-                    xycoords=("axes fraction", "data"), va="bottom")  # fmt: skip
+        ax.annotate("accuracy of P*", (0.02, 0.8 * panel.floor), fontsize=5.5, color="#555555",
+                    xycoords=("axes fraction", "data"), va="top")  # fmt: skip
 
 
 def mark_cut(ax: Any, across: np.ndarray, color: str, up: bool = True) -> None:

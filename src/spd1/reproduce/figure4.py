@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -46,22 +47,30 @@ CAPTION = (
     "steps."
 )
 SMALL = 1e-4  # seconds: where the axis begins
+REPEATED = 5  # times that a short run is timed
 
 
 def measure(problem: Problem, name: str, seconds: float) -> dict[str, list[float]]:
     """Seconds and objective along a run with automatic steps; what was compiled is not counted.
 
     The seconds are those of the clock, all shortened alike so that they end at the processor time
-    of the run: others may use the machine.
+    of the run: others may use the machine. The fastest of some runs is taken, of one if it is long.
     """
     method, tile = CONTENDERS[name]
     limits: dict[str, Any] = {"tol": 1e-10, "max_passes": 1e6, "tile": tile}
     solve(problem, method, max_seconds=0.01, **limits)  # compile, touch the data
-    began, start = clock(), processor_clock()
-    trace = solve(problem, method, max_seconds=seconds, **limits).trace
-    share = min(1.0, (processor_clock() - start) / (clock() - began))
-    best = np.minimum.accumulate(trace.primal)
-    return {"seconds": (share * trace.seconds).tolist(), "primal": best.tolist()}
+    fastest, found = math.inf, {}
+    for _ in range(REPEATED):
+        began, start = clock(), processor_clock()
+        trace = solve(problem, method, max_seconds=seconds, **limits).trace
+        spent, passed = processor_clock() - start, clock() - began
+        if spent < fastest:
+            best = np.minimum.accumulate(trace.primal)
+            times = min(1.0, spent / passed) * trace.seconds
+            fastest, found = spent, {"seconds": times.tolist(), "primal": best.tolist()}
+        if passed > 0.1 * seconds:
+            break
+    return found
 
 
 def draw(folder: Path, panels: list[PanelCurves], runs: dict[str, dict[str, Any]]) -> list[Path]:

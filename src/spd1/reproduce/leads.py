@@ -34,7 +34,7 @@ CAPTION = (
 )
 CURVE_POINTS = 241
 DECADES = 5.0  # decades that are shown
-CUT_MARKS = 13  # arrows along a curve that is cut everywhere
+CUT_MARKS = 20  # of these points, between arrows along a curve that is cut
 
 
 def draw_leads(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path]:
@@ -52,14 +52,16 @@ def draw_leads(folder: Path, name: str, panels: list[PanelCurves]) -> list[Path]
 @styled
 def _draw_panel(ax: Any, panel: PanelCurves) -> None:
     ends = [0.5, 2.0]
-    for a, b in PAIRS:
+    for k, (a, b) in enumerate(PAIRS):
         passes = np.linspace(0.0, finish(panel, a, b), CURVE_POINTS)
         exponent = lead_at(panel, a, b, passes)
         factor = 10.0 ** np.clip(exponent, -DECADES, DECADES)
         ends += [float(factor.min()), float(factor.max())]
         color, _, line = DASHES[b]
         ax.plot(passes, factor, color=color, linestyle=line, label=f"{NAMES[a]} over {NAMES[b]}")
-        some = np.linspace(0, CURVE_POINTS - 1, CUT_MARKS).astype(int)
+        some = np.arange(
+            5 * (k + 1), CURVE_POINTS - 5, CUT_MARKS
+        )  # each curve at places of its own
         mark_cut(ax, passes[some][exponent[some] > DECADES], color)
         mark_cut(ax, passes[some][exponent[some] < -DECADES], color, up=False)
     ax.axhspan(10.0**-LEADS, 10.0**LEADS, color="#999999", alpha=0.3, linewidth=0)
