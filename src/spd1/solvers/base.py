@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..certificate.points import DualPoint, Pair, dual_from_margins
-from ..control.steps import AutoSteps, Proposal, StepRule
+from ..control.steps import AutoSteps, NoSteps, Proposal, StepRule
 from ..data.grid import Grid
 from ..engines.ledger import Ledger
 from ..engines.serial import Engine, Serial, Task
@@ -233,6 +233,26 @@ class TileMethod(Method):
 
     def settle(self) -> None:
         """Put together what the tasks of a round kept to themselves."""
+
+
+class PairMethod(Method):
+    """A method without step sizes whose epochs end with a pair that is evaluated."""
+
+    step_names = ()
+    rule = NoSteps
+    pair: Pair
+
+    def evaluated(self) -> Pair:
+        return self.pair
+
+    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        return [(self.pair.point.x, self.pair.dual.y)]
+
+    def default_steps(self) -> dict[str, float]:
+        return {}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError(f"{self.name} has no step sizes: use steps='auto'")
 
 
 def copied(value: Any) -> Any:

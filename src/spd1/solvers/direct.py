@@ -8,30 +8,26 @@ of least norm is taken, as scikit-learn does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from ..certificate.points import Pair, dual_from_margins, pair_of
-from ..control.steps import NoSteps
 from ..errors import IncompatibleError, ParameterError
 from ..problem import Problem
-from .base import Method
+from .base import PairMethod
 from .newton.newton import Newton
 from .tuning import DIRECT_FLOPS, LARGEST_DENSE_COPY
 
 __all__ = ["Direct"]
 
 
-class Direct(Method):
+class Direct(PairMethod):
     """One factorisation, and the same once more for what rounding left."""
 
     name = "direct"
-    step_names = ()
-    rule = NoSteps
     fallback = Newton
     takes_cuts = True
-    remembers = (*Method.remembers, "taken", "exhausted")
+    remembers = (*PairMethod.remembers, "taken", "exhausted")
     rebuilt = ("rows",)  # left out of checkpoints
 
     @classmethod
@@ -99,15 +95,3 @@ class Direct(Method):
         u = p.margins(x)
         y = dual_from_margins(p, u)
         return pair_of(p, x, u, y, -p.adjoint(p.c * y))
-
-    def evaluated(self) -> Pair:
-        return self.pair
-
-    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.pair.point.x, self.pair.dual.y)]
-
-    def default_steps(self) -> dict[str, float]:
-        return {}
-
-    def theory_steps(self) -> dict[str, Any]:
-        raise IncompatibleError("direct has no step sizes: use steps='auto'")

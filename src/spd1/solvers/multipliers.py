@@ -17,18 +17,17 @@ takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..certificate.gap import floor_of
 from ..certificate.points import Pair, pair_of, paired, primal_of, zero_dual
-from ..control.steps import NoSteps
 from ..data.blocks import Scratch
 from ..errors import IncompatibleError, ParameterError
 from ..problem import Problem
 from ..terms import loss_domain, loss_terms
-from .base import Method
+from .base import PairMethod
 from .newton.linalg.cholesky import damped_cholesky, solve_by
 from .newton.newton import Newton
 from .newton.tuning import MOST_FREE
@@ -58,16 +57,14 @@ class MultipliersState(NamedTuple):
     width: float
 
 
-class Multipliers(Method):
+class Multipliers(PairMethod):
     """Newton's method on smooth corners that become sharper."""
 
     name = "multipliers"
-    step_names = ()
-    rule = NoSteps
     fallback = Newton
     most_passes = 1e5
     most_looks = 100
-    remembers = (*Method.remembers, "exhausted", "share", "least", "hopeless")
+    remembers = (*PairMethod.remembers, "exhausted", "share", "least", "hopeless")
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -244,15 +241,3 @@ class Multipliers(Method):
         small = self.gamma == 0.0 and self.width < LEAST_CORNER * self.size
         self.exhausted = small or self.hopeless > MOST_HOPELESS or not np.isfinite(gap)
         self.smooth_around(self.dual)
-
-    def evaluated(self) -> Pair:
-        return self.pair
-
-    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.pair.point.x, self.pair.dual.y)]
-
-    def default_steps(self) -> dict[str, float]:
-        return {}
-
-    def theory_steps(self) -> dict[str, Any]:
-        raise IncompatibleError("multipliers has no step sizes: use steps='auto'")

@@ -13,10 +13,9 @@ import numpy as np
 
 from ...certificate.gap import floor_of
 from ...certificate.points import DualPoint, Pair
-from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
-from ..base import Method, Saved, tied_drift
+from ..base import PairMethod, Saved, tied_drift
 from ..newton.newton import Newton
 from .ascent import LOOKS
 from .tuning import PASSES_AN_EPOCH
@@ -42,11 +41,9 @@ class DescentState(NamedTuple):
     G: np.ndarray
 
 
-class KernelMethod(Method):
+class KernelMethod(PairMethod):
     """A method whose epochs are calls of one kernel."""
 
-    step_names = ()
-    rule = NoSteps
     fallback = Newton
     worker_class: ClassVar[Any]
     worker: Any
@@ -79,18 +76,6 @@ class KernelMethod(Method):
     def take_up(self) -> None:
         """Put a worker where the state says."""
         raise NotImplementedError
-
-    def evaluated(self) -> Pair:
-        return self.pair
-
-    def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        return [(self.pair.point.x, self.pair.dual.y)]
-
-    def default_steps(self) -> dict[str, float]:
-        return {}
-
-    def theory_steps(self) -> dict[str, Any]:
-        raise IncompatibleError(f"{self.name} has no step sizes: use steps='auto'")
 
 
 class Ascent(KernelMethod):
