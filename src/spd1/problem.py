@@ -245,9 +245,7 @@ class Problem:
         an intercept takes away, would make any gap look small.
         """
         if self.reg.scalar and self.reg.lower <= 0.0 <= self.reg.upper:
-            nothing = np.zeros(self.n)
-            start = float(loss_terms(nothing, nothing, self.b, self.c, self.loss)[0])
-            start = start if math.isfinite(start) else math.inf
+            start = self._value_at_zero()
         else:
             start = self.primal(self.reg.minimiser(self.d))
         if self.label_kind != "real" or np.all(self.b == self.b[0]):
@@ -255,6 +253,17 @@ class Problem:
         level = np.full(self.n, float(self.c @ self.b))
         constant = float(loss_terms(level, np.zeros(self.n), self.b, self.c, self.loss)[0])
         return min(start, constant) if constant > 0.0 else start
+
+    def _value_at_zero(self) -> float:
+        """The losses at x = 0; labels of two kinds make two of them."""
+        if self.label_kind == "sign":
+            positive = float(self.c @ (self.b > 0.0))
+            value = positive * float(self.loss.phi(0.0, 1.0))
+            value += (1.0 - positive) * float(self.loss.phi(0.0, -1.0))
+        else:
+            nothing = np.zeros(self.n)
+            value = float(loss_terms(nothing, nothing, self.b, self.c, self.loss)[0])
+        return value if math.isfinite(value) else math.inf
 
     @property
     def R(self) -> float:

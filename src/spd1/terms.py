@@ -16,22 +16,39 @@ __all__ = [
     "loss_terms_near",
     "net_terms",
     "net_terms_near",
+    "weighted_terms",
 ]
+
+LARGEST = 1.7e308  # what is above, or not a number, counts as infinite
+
+
+@helper
+def weighted_terms(u, y, b, c, loss):
+    """Sums over rows, weighted by c: phi(u), phi*(y), and phi(u) + phi*(y) - u y >= 0.
+
+    No branch, so that the loop is vectorised: rows that are infinite are left out of the sums, and
+    what they weigh tells whether they count.
+    """
+    primal, conjugate, brackets = 0.0, 0.0, 0.0
+    lost, lost_star, lost_bracket = 0.0, 0.0, 0.0
+    for i in range(len(u)):
+        value, star = loss.phi(u[i], b[i]), loss.conjugate(y[i], b[i])
+        bracket = loss.bracket(u[i], y[i], b[i], value, star)
+        primal += c[i] * (value if value <= LARGEST else 0.0)
+        conjugate += c[i] * (star if star <= LARGEST else 0.0)
+        brackets += c[i] * (bracket if bracket <= LARGEST else 0.0)
+        lost += 0.0 if value <= LARGEST else c[i]
+        lost_star += 0.0 if star <= LARGEST else c[i]
+        lost_bracket += 0.0 if bracket <= LARGEST else c[i]
+    primal = primal if lost == 0.0 else math.inf
+    conjugate = conjugate if lost_star == 0.0 else math.inf
+    return primal, conjugate, brackets if lost_star + lost_bracket == 0.0 else math.inf
 
 
 @kernel
 def loss_terms(u, y, b, c, loss):
-    """Sums over rows, weighted by c: phi(u), phi*(y), and phi(u) + phi*(y) - u y >= 0."""
-    primal, conjugate, brackets = 0.0, 0.0, 0.0
-    for i in range(len(u)):  # no branch, so that cheap losses are vectorised
-        star = loss.conjugate(y[i], b[i])
-        counts = c[i] > 0.0
-        value = loss.phi(u[i], b[i])
-        primal += c[i] * value if counts else 0.0
-        conjugate += c[i] * star if counts else 0.0
-        bracket = loss.bracket(u[i], y[i], b[i], value, star)
-        brackets += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
-    return primal, conjugate, brackets
+    """The same as a kernel."""
+    return weighted_terms(u, y, b, c, loss)
 
 
 @kernel

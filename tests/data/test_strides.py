@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from spd1.data import strides
 from spd1.data.convert import as_matrix
 from spd1.kernel.jit import kernel
-from spd1.losses import Logistic
 
 pytestmark = pytest.mark.plain
 
@@ -50,46 +49,25 @@ def test_walks_are_the_sums_they_say(layout, rng):
 
 
 @kernel
-def curved_walk(A, u, slopes, bends, b, c, loss, table):
-    """Sums with slopes and bends along a line, then a short and a long move along it."""
+def curved_walk(A, u, slopes, bends, table):
+    """Sums with slopes and bends along a line, then a move along it."""
     for i in range(A.line_count()):
         table[i, 0], table[i, 1] = strides.pull_and_bend(A, i, slopes, bends)
         table[i, 2] = strides.largest_entry(A, i)
-        strides.shift_along(A, i, 0.01 * i, u, slopes, bends)  # undone by what follows, but for u
-        strides.bend_along(A, i, 0.3, u, slopes, bends, b, c, loss, 1e-12)
-
-
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
-@pytest.mark.parametrize("width", [10, 11])
-def test_slopes_and_bends_follow_moves(layout, width, rng):
-    M = rng.standard_normal((7, width))
-    b, c, loss = np.where(rng.random(width) < 0.5, 1.0, -1.0), rng.random(width), Logistic()
-    u, slopes, bends = rng.standard_normal((3, width))
-    now, slope, bend = u.copy(), slopes.copy(), bends.copy()
-    table, wanted = np.zeros((7, 3)), np.zeros((7, 3))
-    curved_walk(as_matrix(layout(M)), u, slopes, bends, b, c, loss, table)
-    for i, line in enumerate(M):
-        wanted[i] = line @ slope, line**2 @ bend, np.abs(line).max()
-        now = now + 0.01 * i * line + 0.3 * line
-        slope = c * [loss.derivative(*two) for two in zip(now, b, strict=True)]
-        bend = c * [max(loss.curvature(*two), 1e-12) for two in zip(now, b, strict=True)]
-    np.testing.assert_allclose(table, wanted, atol=1e-12)
-    for found, want in ((u, now), (slopes, slope), (bends, bend)):
-        np.testing.assert_allclose(found, want, atol=1e-12)
-
-
-@kernel
-def shift_walk(A, u, slopes, bends):
-    for i in range(A.line_count()):
         strides.shift_along(A, i, 0.01 * i, u, slopes, bends)
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
-def test_short_moves_take_slopes_along_bends(layout, rng):
-    M = rng.standard_normal((6, 5)) * (rng.random((6, 5)) < 0.6)
-    u, slopes, bends = rng.standard_normal((3, 5))
-    move = (0.01 * np.arange(6)) @ M
-    now, slope = u + move, slopes + bends * move
-    shift_walk(as_matrix(layout(M)), u, slopes, bends)
+@pytest.mark.parametrize("width", [10, 11])
+def test_slopes_follow_moves_as_far_as_bends_tell(layout, width, rng):
+    M = rng.standard_normal((7, width)) * (rng.random((7, width)) < 0.6)
+    u, slopes, bends = rng.standard_normal((3, width))
+    now, slope = u.copy(), slopes.copy()
+    table, wanted = np.zeros((7, 3)), np.zeros((7, 3))
+    curved_walk(as_matrix(layout(M)), u, slopes, bends, table)
+    for i, line in enumerate(M):
+        wanted[i] = line @ slope, line**2 @ bends, np.abs(line).max()
+        now, slope = now + 0.01 * i * line, slope + bends * (0.01 * i * line)
+    np.testing.assert_allclose(table, wanted, atol=1e-12)
     np.testing.assert_allclose(u, now, atol=1e-14)
     np.testing.assert_allclose(slopes, slope, atol=1e-14)

@@ -10,7 +10,6 @@ from ..kernel.jit import by_layout
 
 __all__ = [
     "add_line",
-    "bend_along",
     "largest_entry",
     "line_dot",
     "line_square",
@@ -225,25 +224,6 @@ def sparse_shift(A, i, step, u, slopes, bends):
         slopes[j] += bends[j] * (step * a)
 
 
-def dense_bend(A, i, step, u, slopes, bends, b, c, loss, least):
-    """U += step a_i, and slopes c phi'(u) and bends c phi''(u) anew; the latter at least so."""
-    for k in range(A.line_length(i)):
-        now = u[k] + step * A.at(i, k)[1]
-        u[k] = now
-        slopes[k] = c[k] * loss.derivative(now, b[k])
-        bends[k] = c[k] * max(loss.curvature(now, b[k]), least)
-
-
-def sparse_bend(A, i, step, u, slopes, bends, b, c, loss, least):
-    """The same by index."""
-    for k in range(A.line_length(i)):
-        j, a = A.at(i, k)
-        now = u[j] + step * a
-        u[j] = now
-        slopes[j] = c[j] * loss.derivative(now, b[j])
-        bends[j] = c[j] * max(loss.curvature(now, b[j]), least)
-
-
 def dense_largest(A, i):
     """The largest |a_ik| of line i."""
     largest = 0.0
@@ -254,5 +234,4 @@ def dense_largest(A, i):
 
 pull_and_bend = by_layout(dense_pull_and_bend, sparse_pull_and_bend)
 shift_along = by_layout(dense_shift, sparse_shift)
-bend_along = by_layout(dense_bend, sparse_bend)
 largest_entry = by_layout(dense_largest, dense_largest)

@@ -186,7 +186,7 @@ def _install_overloads() -> None:
     from numba import extending, types
 
     while _jitable:
-        extending.register_jitable(**NO_WRAPPER)(_jitable.pop())
+        extending.register_jitable(**NO_WRAPPER, forceinline=True)(_jitable.pop())
     options: Any
     while _chosen:
         choose, *bodies = _chosen.pop()

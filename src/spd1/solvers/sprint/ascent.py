@@ -18,6 +18,7 @@ import numpy as np
 from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
+from ...terms import weighted_terms
 
 __all__ = ["LOOKS", "ascend"]
 
@@ -133,20 +134,13 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
             if looks > 0 and last_moved > 0.0:
                 wanted = last_moved * tol_share(tol, floor, record, looks)
         shift = 0.0
-        primal, conjugate, gap = 0.0, 0.0, 0.0
         for i in range(n):
             now = 0.0
             if reach[i] > 0.0:
                 now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
             shift += abs(now - u[i])
             u[i] = now
-        for i in range(n):
-            value, star = loss.phi(u[i], b[i]), loss.conjugate(y[i], b[i])
-            counts = c[i] > 0.0
-            primal += c[i] * value if counts else 0.0
-            conjugate += c[i] * star if counts else 0.0
-            bracket = loss.bracket(u[i], y[i], b[i], value, star)
-            gap += c[i] * (bracket if star < math.inf else math.inf) if counts else 0.0
+        primal, conjugate, gap = weighted_terms(u, y, b, c, loss)
         total, size, square = 0.0, 0.0, 0.0
         for j in range(len(G)):
             over = max(abs(G[j]) - l1, 0.0)
@@ -163,7 +157,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         size = max(max(abs(primal), abs(dual)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 1 and hopeless(record, looks, tol * size, left):
+        if looks > 1 and hopeless(record, looks, tol * size, left, 1):
             break
         last_moved = moved
         ahead = 3 if looks == 1 else 8  # the second look tells the pace
@@ -181,10 +175,11 @@ def tol_share(tol, floor, record, looks):
 
 
 @helper
-def hopeless(record, looks, wanted, budget):
-    """Whether the pace since the last look would take more passes than there are."""
-    before, now = record[looks - 2, 3], record[looks - 1, 3]
+def hopeless(record, looks, wanted, budget, back):
+    """Whether the pace of the last ``back`` looks would take more passes than there are."""
+    first = looks - 1 - back
+    before, now = record[first, 3], record[looks - 1, 3]
     if not now < before:
         return looks > PATIENT
-    pace = math.log(before / now) / (record[looks - 1, 0] - record[looks - 2, 0])
+    pace = math.log(before / now) / (record[looks - 1, 0] - record[first, 0])
     return math.log(now / wanted) / pace > budget - record[looks - 1, 0]

@@ -7,9 +7,11 @@ zero or pull beyond l1:
     x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2)
     m = c phi'(u),  W = c phi''(u),  h_j = a_j'W a_j
 
-Slopes and bends follow every move that is long enough to change them; for least squares nothing but
-m = c (u - b) has to. Where |phi'''| <= growth phi'', bends grow by e^r at most along a step that
-moves no margin by more than r / growth, and a step that is log(1 + r) / r as long never climbs.
+Within a sweep slopes follow as far as bends tell; after it both are computed anew, all rows at a
+time, and the objective with them: where it has climbed, the sweep is taken back by halves. For least
+squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth phi'', bends grow by e^r at
+most along a step that moves no margin by more than r / growth, and a step that is log(1 + r) / r as
+long never climbs: long steps are shortened so.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ import numpy as np
 
 from ...data.strides import (
     add_line,
-    bend_along,
     largest_entry,
     line_dot,
     line_square,
@@ -29,14 +30,18 @@ from ...data.strides import (
 )
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
-from .ascent import LOOKS, hopeless
+from .ascent import LOOKS, PATIENT, hopeless
 from .tuning import (
     FIRST_SWEEPS,
     GOOD,
+    CLIMB,
     LEAST_CURVATURE,
+    LONG_MOVE,
     MANY_MOVE,
+    MOST_HALVES,
     NEARLY_THERE,
-    SHORT_MOVE,
+    SHARPER,
+    SLOW,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
@@ -81,8 +86,8 @@ def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
 
 
 @helper
-def curved_sweep(L, which, count, x, peaks, l1, l2, growth, loss, b, c, u, m, W):
-    """The same for other losses, whose slopes and bends follow."""
+def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
+    """The same for other losses, as far as their bends tell."""
     largest, squares = 0.0, 0.0
     for k in range(count):
         j = which[k]
@@ -94,18 +99,84 @@ def curved_sweep(L, which, count, x, peaks, l1, l2, growth, loss, b, c, u, m, W)
             largest = max(largest, pull)
             squares += pull * pull
             r = growth * peaks[j] * abs(step)
-            if r <= SHORT_MOVE:
-                shift_along(L, j, step, u, m, W)
-            else:
-                step *= math.log1p(r) / r if r < math.inf else 1.0
-                bend_along(L, j, step, u, m, W, b, c, loss, LEAST_CURVATURE)
+            if LONG_MOVE < r < math.inf:
+                step *= math.log1p(r) / r
+            shift_along(L, j, step, u, m, W)
             x[j] += step
     return largest, squares
 
 
+@helper
+def anew(u, b, c, loss, y, m, W):
+    """Slopes and bends at these margins; returns the sum of the losses."""
+    total = 0.0
+    for i in range(len(u)):
+        total += c[i] * loss.phi(u[i], b[i]) if c[i] > 0.0 else 0.0
+        y[i] = loss.derivative(u[i], b[i])
+        m[i] = c[i] * y[i]
+        W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
+    return total
+
+
+@helper
+def margins_of(L, which, count, x, u):
+    """A x, where other columns are zero."""
+    for i in range(len(u)):  # slices would take seconds to compile
+        u[i] = 0.0
+    for k in range(count):
+        if x[which[k]] != 0.0:
+            add_line(L, which[k], x[which[k]], u)
+
+
+@helper
+def penalty_of(x, which, count, l1, l2):
+    """The regularizer of some columns."""
+    total = 0.0
+    for k in range(count):
+        z = x[which[k]]
+        total += l1 * abs(z) + 0.5 * l2 * z * z
+    return total
+
+
+@helper
+def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W):
+    """Halve a sweep's moves until the objective has not climbed; returns it, infinite if it never.
+
+    Slopes and bends are those of where it ends.
+    """
+    for _ in range(MOST_HALVES):
+        now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
+        if now <= value + CLIMB * abs(value):
+            return now
+        for i in range(len(u)):
+            u[i] = 0.5 * (u[i] + u_before[i])
+        for k in range(wanted):
+            j = ws[k]
+            x[j] = 0.5 * (x[j] + x_before[j])
+    return math.inf
+
+
 @kernel
 def descend(
-    L, b, c, l1, l2, loss, gamma, growth, flat, key, limits, x, u, y, G, best_y, best_G, record
+    L,
+    b,
+    c,
+    l1,
+    l2,
+    loss,
+    gamma,
+    growth,
+    flat,
+    cheap,
+    key,
+    limits,
+    x,
+    u,
+    y,
+    G,
+    best_y,
+    best_G,
+    record,
 ):
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
@@ -117,6 +188,8 @@ def descend(
         Such that |phi'''| <= growth phi''; infinite if there is none.
     flat : float
         The weight of all rows if the loss is (u - b)^2 / 2; 0 for other losses and weights.
+    cheap : bool
+        Whether so little is stored that slow sweeps take less than what others begin with.
     limits : (tol, floor, most passes of this call, most passes in all)
     x, u, y, G : arrays
         Where to start, and the end: x, A x; phi'(A x), A'(c y).
@@ -133,7 +206,7 @@ def descend(
     n, d = len(u), len(x)
     alive, ws, active = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
     norms, peaks = np.empty(d), np.empty(d)
-    W, m = np.empty(n), np.empty(n)
+    W, m, u_before, x_before = np.empty(n), np.empty(n), np.empty(n), np.empty(d)
     count, typical = 0, 0.0
     for j in range(d):
         norms[j] = line_square(L, j, c)
@@ -143,29 +216,24 @@ def descend(
             alive[count] = j
             count += 1
     passes, looks, best, latest, whole, drawn = 1.0, 0, -math.inf, False, count, 0
-    per_column = 1.0 / max(count, 1)
+    per_column, sharp = 1.0 / max(count, 1), GOOD
+    margins_of(L, alive, count, x, u)
     while looks < LOOKS:
-        for i in range(n):  # slices would take seconds to compile
-            u[i] = 0.0
         penalty, nonzero = 0.0, 0
         for k in range(count):
             z = x[alive[k]]
-            if z != 0.0:
-                add_line(L, alive[k], z, u)
-                penalty += l1 * abs(z) + 0.5 * l2 * z * z
-                nonzero += 1
-        primal = penalty
-        for i in range(n):
-            primal += c[i] * loss.phi(u[i], b[i]) if c[i] > 0.0 else 0.0
-            y[i] = loss.derivative(u[i], b[i])
-            m[i] = c[i] * y[i]
-            W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
+            penalty += l1 * abs(z) + 0.5 * l2 * z * z
+            nonzero += z != 0.0
+        if flat > 0.0 and looks > 0:
+            for i in range(n):
+                u[i] = m[i] / flat + b[i]
+        primal = penalty + anew(u, b, c, loss, y, m, W)
         top = 0.0
         for k in range(count):
             j = alive[k]
             G[j] = line_dot(L, j, m)
             top = max(top, abs(G[j]))
-        passes += (count + nonzero) * per_column
+        passes += count * per_column
         theta, dual = 1.0, -math.inf
         inside = min(1.0, l1 / top) if l1 > 0.0 and top > 0.0 else 1.0
         scale, more = inside, True
@@ -187,10 +255,14 @@ def descend(
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        patience = 2 if flat > 0.0 else UNTIL_PACE_COUNTS
-        if looks > patience and hopeless(record, looks, tol * size, left):
+        patience = PATIENT if cheap else 2 if flat > 0.0 else UNTIL_PACE_COUNTS
+        if looks > 1 and gap > SLOW * record[looks - 2, 3]:
+            sharp *= SHARPER  # such sweeps gain little: longer ones before the next look
+        back = looks // 2 if cheap else 1  # there is time to wait for a pace that lasts
+        if looks > patience and hopeless(record, looks, tol * size, left, back):
             break
-        if looks == 2 and l1 > 0.0 and l2 < SMALL_SHARE * typical and nonzero > MANY_MOVE * n:
+        crowded = l1 > 0.0 and l2 < SMALL_SHARE * typical and nonzero > MANY_MOVE * n
+        if looks == 2 and crowded and not cheap:
             break  # so many columns move that sweeps will be slow
         # columns that are zero at the optimum, by the gap of this very y
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
@@ -206,11 +278,15 @@ def descend(
         count = kept
         # Pulls that are small beside the gap are no reason to go on: it grows with l1 by the
         # largest of them, and with l2 by their squares.
-        slack = max(GOOD * gap, NEARLY_THERE * tol * size)
+        slack = max(sharp * gap, NEARLY_THERE * tol * size)
         enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
-        most = (FIRST_SWEEPS if looks == 1 or flat == 0.0 else SWEEPS_A_LOOK) * wanted
+        most = FIRST_SWEEPS * wanted if looks == 1 else max(SWEEPS_A_LOOK * wanted, 2 * count)
         most = min(most, (budget - passes) / per_column)
-        visited, settled, among = 0.0, False, wanted
+        visited, settled, among, value = 0.0, False, wanted, primal
+        for k in range(wanted):
+            x_before[ws[k]] = x[ws[k]]
+        for i in range(n):
+            u_before[i] = u[i]
         while visited < most and not settled:
             everything = among == wanted
             for k in range(among):
@@ -222,12 +298,18 @@ def descend(
             if flat > 0.0:
                 largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
             else:
-                largest, squares = curved_sweep(
-                    L, active, among, x, peaks, l1, l2, growth, loss, b, c, u, m, W
+                largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
+                value = taken_back(
+                    value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
                 )
+                for i in range(n):
+                    u_before[i] = u[i]
+                for k in range(among):
+                    x_before[active[k]] = x[active[k]]
+                settled = not value < math.inf
             visited += among
             if largest <= enough or squares <= enough_squares:
-                settled = everything
+                settled = settled or everything
                 among = wanted
             elif everything:  # between whole sweeps, over what is not zero
                 among = 0
@@ -235,8 +317,9 @@ def descend(
                     if x[ws[k]] != 0.0:
                         active[among] = ws[k]
                         among += 1
-                settled = among == 0
+                settled = settled or among == 0
         passes += per_column * visited
+    margins_of(L, alive, count, x, u)  # without the rounding of all the moves
     if latest and count == whole:
         for j in range(d):
             best_G[j] = G[j]

@@ -35,6 +35,7 @@ from .tuning import (
     NEARLY_PROVEN,
     SAFE,
     SMALL_COPY,
+    SMALL_SHARE,
 )
 from .workers import AscentWorker, DescentWorker
 
@@ -84,7 +85,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if type(p.loss) not in WORTH_A_KERNEL:
         return ""
     few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
-    if few and (np.any(p.reg.l1) or tol < MANY_DIGITS):
+    l1_alone = bool(np.any(p.reg.l1)) and p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
+    if few and (l1_alone or (tol < MANY_DIGITS and not np.any(p.reg.l1))):
         return ""  # small Gram matrices of dense rows settle it
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares

@@ -5,8 +5,11 @@ from __future__ import annotations
 SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
+SLOW, SHARPER = 0.5, 0.3  # a look that leaves more than this of the gap: GOOD is multiplied by that
 NEARLY_THERE = 0.5  # the same, of tol
-SHORT_MOVE = 0.03  # growth times a margin's move up to which slopes follow the bends they had
+LONG_MOVE = 1.0  # growth times a margin's move beyond which a step is shortened to what is safe
+CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
+MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
 MANY_MOVE = (
@@ -21,6 +24,10 @@ MOST_ASCENT, MOST_ROUGH_ASCENT = (
     40.0,
 )  # passes, then others: smooth, hinges
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
+CHEAP_SWEEPS = (
+    150_000  # entries, up to which slow sweeps take less than what others begin with: ...
+)
+LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
 MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps in their span
 MUCH_DATA = 50_000  # entries, beyond which tall least squares are left to Gram matrices
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry

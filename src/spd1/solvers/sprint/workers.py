@@ -17,8 +17,10 @@ from ..tuning import BLOCK, SQUARE
 from .ascent import ascend
 from .descent import descend
 from .tuning import (
+    CHEAP_SWEEPS,
     HARMLESS_DRIFT,
     IN_BLOCKS,
+    LITTLE_WORK,
     MOST_ASCENT,
     MOST_DESCENT,
     MOST_ROUGH_ASCENT,
@@ -127,7 +129,9 @@ class DescentWorker:
 
     def __init__(self, problem: Problem) -> None:
         p = self.problem = problem
-        self.most_passes = MOST_DESCENT if p.n <= SQUARE * p.d else MOST_TALL_DESCENT
+        usual = MOST_DESCENT if p.n <= SQUARE * p.d else MOST_TALL_DESCENT
+        self.cheap = p.stored <= CHEAP_SWEEPS
+        self.most_passes = max(usual, LITTLE_WORK / p.stored) if self.cheap else usual
         self.rebuild()
         self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
@@ -143,7 +147,7 @@ class DescentWorker:
         p, self.ran = self.problem, True
         looks, passes = descend(
             self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma,
-            p.loss.growth, self.flat, ORDER, limits,
+            p.loss.growth, self.flat, self.cheap, ORDER, limits,
             self.x, self.u, self.y, self.G, self.best_y, self.best_G, record,
         )  # fmt: skip
         return looks, passes
