@@ -100,14 +100,14 @@ def test_damped_visits_never_climb_and_descent_ends_where_they_do(reg):
 
 
 def test_sweeps_that_climb_are_taken_back(rng):
-    """Columns that are nearly the same, and large: a sweep along the bends of its start overshoots.
+    """Columns that are much alike, and large: a sweep along the bends of its start overshoots.
 
     Every sweep ends no higher than it began, so looks are in order, too.
     """
     common = rng.standard_normal((60, 1))
-    A = 30.0 * (common + 0.1 * rng.standard_normal((60, 20)))
+    A = 10.0 * (common + 0.5 * rng.standard_normal((60, 20)))
     b = np.where(A[:, 0] + 20.0 * rng.standard_normal(60) > 0, 1.0, -1.0)
-    p = Problem(A, b, "logistic", L2(1e-3))
+    p = Problem(A, b, "logistic", L2(0.1))
     found = solve(p, "descent", tol=1e-6)
     values = [row.primal for row in found.trace.rows]
     assert found.status == "converged"

@@ -7,11 +7,11 @@ zero or pull beyond l1:
     x_j+ = soft(h_j x_j - a_j'm, l1) / (h_j + l2)
     m = c phi'(u),  W = c phi''(u),  h_j = a_j'W a_j
 
-Within a sweep slopes follow as far as bends tell; after it both are computed anew, all rows at a
-time, and the objective with them: where it has climbed, the sweep is taken back by halves. For least
-squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth phi'', bends grow by e^r at
-most along a step that moves no margin by more than r / growth, and a step that is log(1 + r) / r as
-long never climbs: long steps are shortened so.
+Within a sweep slopes follow as far as bends tell. After it both are computed anew, all rows at a
+time, and the objective with them: where it has climbed, the sweep is taken back by halves. For
+least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth phi'', bends grow by
+e^r at most along a step that moves no margin by more than r / growth, and a step that is
+log(1 + r) / r as long never climbs: long steps are shortened so.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, hopeless
 from .tuning import (
+    CLIMB,
     FIRST_SWEEPS,
     GOOD,
-    CLIMB,
     LEAST_CURVATURE,
     LONG_MOVE,
     MANY_MOVE,
