@@ -19,6 +19,7 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
+from .tuning import FIRST_STRETCH, NEARBY, STRETCH
 
 __all__ = ["LOOKS", "ascend"]
 
@@ -43,28 +44,61 @@ def shuffle(rows, count, block, key, counter, blocks, order):
 
 
 @helper
-def visit_rows(A, b, c, reach, loss, l1, scale, y, G, order, count):
-    """Visit the first rows of an order; returns the squared moves, each by its curvature.
+def visit_rows(A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, count, rows):
+    """Visit the first rows of an order; where rows can rest, write those that do not into rows.
 
     G moves with a row when the next one is looked at: one walk along G where there is no l1.
+
+    Returns
+    -------
+    moved : float
+        Squared moves, each by its curvature.
+    gap, size : float
+        Where rows can rest: the brackets of all rows visited and about the objective, each row at
+        the margin it had.
+    shift : float
+        By how much margins moved since they were last seen.
+    kept : int
+        Rows that go on.
     """
     moved, move, before = 0.0, 0.0, order[0]
+    gap, size, shift, kept = 0.0, 0.0, 0.0, 0
     for k in range(count + 1):
         i = order[min(k, count - 1)]
         if l1 > 0.0:
             if move != 0.0:
                 add_line(A, before, move, G)
-            u = soft_dot(A, i, G, l1)
+            product = soft_dot(A, i, G, l1)
         else:
-            u = move_line(A, before, move, i, G)
+            product = move_line(A, before, move, i, G)
         if k < count:
-            r = reach[i]
-            y_new = loss.prox_near(y[i] + scale * u / r, b[i], 1.0 / r, y[i])
+            r, margin = reach[i], scale * product
+            y_new = loss.prox_near(y[i] + margin / r, b[i], 1.0 / r, y[i])
             step = y_new - y[i]
+            if kinks:
+                value, star = loss.phi(margin, b[i]), loss.conjugate(y[i], b[i])
+                gap += c[i] * loss.bracket(margin, y[i], b[i], value, star)
+                size += c[i] * (value - 0.5 * y[i] * margin)
+                shift += abs(margin - u[i])
+                u[i] = margin
+                if step != 0.0 or not rests(b[i], loss, margin, y[i], r, near):
+                    rows[kept] = i
+                    kept += 1
             y[i] = y_new
             move, before = c[i] * step, i
             moved += move * step * r
-    return moved
+    return moved, gap, size, shift, kept
+
+
+@helper
+def rests(label, loss, margin, at, r, near):
+    """Whether a row stays where it is, even if its margin moves by ``near``."""
+    stays, side = True, -near
+    for _ in range(2):
+        if stays:
+            stays = loss.prox_near(at + (margin + side) / r, label, 1.0 / r, at) == at
+            side = near
+    return stays
 
 
 @helper
@@ -72,16 +106,9 @@ def awake(reach, b, loss, u, y, near, rows):
     """Rows that may move before the next look: those at rest, a margin ``near`` apart, are not."""
     count = 0
     for i in range(len(y)):
-        r = reach[i]
-        if r > 0.0:
-            rests, side = True, -near
-            for _ in range(2):
-                if rests:
-                    y_new = loss.prox_near(y[i] + (u[i] + side) / r, b[i], 1.0 / r, y[i])
-                    rests, side = y_new == y[i], near
-            if not rests:
-                rows[count] = i
-                count += 1
+        if reach[i] > 0.0 and not rests(b[i], loss, u[i], y[i], reach[i], near):
+            rows[count] = i
+            count += 1
     return count
 
 
@@ -118,27 +145,34 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
             count += 1
         else:
             y[i] = loss.derivative(0.0, b[i])
-    active, passes, looks, ahead = count, 0.0, 0, 2
+    active, passes, looks, near = count, 0.0, 0, math.inf
+    ahead = FIRST_STRETCH if kinks else 2
     last_moved, moved, drawn, largest = 0.0, 0.0, 0, 0.0
     while looks < LOOKS:
-        wanted = 0.0
+        wanted, last_gap = 0.0, math.inf
         for _ in range(ahead):
             if active == 0:
                 break
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
-            moved = visit_rows(A, b, c, reach, loss, l1, scale, y, G, order, active)
+            moved, gap, size, shift, kept = visit_rows(
+                A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, active, rows
+            )
             passes += active / max(count, 1)
-            if moved <= wanted:  # about as small a gap as is asked for
+            if kinks:  # rows tell what the gap is about
+                near, active = NEARBY * shift / active, kept
+                pace = min(gap / last_gap, 1.0) if last_gap < math.inf else 1.0
+                last_gap = gap
+                if gap * pace <= tol * max(size, floor):
+                    break
+            elif moved <= wanted:  # about as small a gap as is asked for
                 break
-            if looks > 0 and last_moved > 0.0:
+            elif looks > 0 and last_moved > 0.0:
                 wanted = last_moved * tol_share(tol, floor, record, looks)
-        shift = 0.0
         for i in range(n):
             now = 0.0
             if reach[i] > 0.0:
                 now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
-            shift += abs(now - u[i])
             u[i] = now
         primal, conjugate, gap = weighted_terms(u, y, b, c, loss)
         total, size, square = 0.0, 0.0, 0.0
@@ -162,8 +196,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         last_moved = moved
         ahead = 3 if looks == 1 else 8  # the second look tells the pace
         if kinks:
-            active = awake(reach, b, loss, u, y, shift / n, rows)
-            ahead = min(ahead, 4)
+            active, ahead = awake(reach, b, loss, u, y, near, rows), STRETCH
     return looks, passes, largest
 
 

@@ -32,6 +32,8 @@ MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps
 MUCH_DATA = 50_000  # entries, beyond which tall least squares are left to Gram matrices
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 30_000  # stored entries, beyond which sparse rows are visited in blocks
+FIRST_STRETCH, STRETCH = 6, 8  # passes at most to the first look, and from then on, where rows rest
+NEARBY = 1.0  # mean moves of a margin in a pass, at whose distance from a kink a row is left out
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
 HARMLESS_DRIFT = 0.01  # share of the gap that rounding in sums kept up to date may have moved it by
 
