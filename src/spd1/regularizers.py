@@ -213,7 +213,7 @@ class ElasticNet:
     @cached_property
     def mu(self) -> float:
         """Strong convexity: the smallest l2."""
-        return float(np.min(self.l2))
+        return float(self.l2 if self.scalar else np.min(self.l2))
 
     @cached_property
     def plain(self) -> bool:

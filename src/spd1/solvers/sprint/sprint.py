@@ -84,10 +84,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if type(p.loss) not in WORTH_A_KERNEL:
         return ""
-    few = p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d
-    l1_alone = bool(np.any(p.reg.l1)) and p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
-    if few and (l1_alone or (tol < MANY_DIGITS and not np.any(p.reg.l1))):
-        return ""  # small Gram matrices of dense rows settle it
+    if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
+        return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
@@ -98,6 +96,14 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
         return ""
     return "descent" if small or not p.grid.row_major else ""
+
+
+def factors_settle(problem: Problem, tol: float) -> bool:
+    """Whether few dense rows are best left to small Gram matrices: l1 alone, or many digits."""
+    p = problem
+    if np.any(p.reg.l1):
+        return p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
+    return tol < MANY_DIGITS
 
 
 def short_rows(problem: Problem) -> bool:

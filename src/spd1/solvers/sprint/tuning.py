@@ -29,7 +29,7 @@ CHEAP_SWEEPS = (
 )
 LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
 MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps in their span
-MUCH_DATA = 50_000  # entries, beyond which tall least squares are left to Gram matrices
+MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 30_000  # stored entries, beyond which sparse rows are visited in blocks
 FIRST_STRETCH, STRETCH = 6, 8  # passes at most to the first look, and from then on, where rows rest

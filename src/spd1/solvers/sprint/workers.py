@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def in_one_piece(A: Any) -> Any:
 def free_and_alike(problem: Problem) -> bool:
     """Whether every feature has the same l1 and l2, and no bounds."""
     reg = problem.reg
-    return reg.scalar and bool(np.isneginf(reg.lower) and np.isposinf(reg.upper))
+    return bool(reg.scalar and reg.lower == -math.inf and reg.upper == math.inf)
 
 
 class DescentWorker:
