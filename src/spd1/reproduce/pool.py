@@ -120,7 +120,7 @@ def run_task(folder: str, task: dict[str, Any]) -> Any:
     if task["kind"] == "optimum":
         from .optimum import find_optimum
 
-        return find_optimum(problem)
+        return find_optimum(problem, task["method"])
     if task["kind"] == "units":
         from .grids import units
         from .readings import textbook_steps
