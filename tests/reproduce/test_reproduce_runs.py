@@ -70,9 +70,11 @@ def test_passes_are_counted_as_the_paper_does(problem):
 
 
 def test_a_run_that_diverges_stops(problem):
-    squared = spd1.Problem(problem.A.values, problem.b, "squared", spd1.L2(0.0))
-    curve = run_method(squared, "svrg", {"eta": 10.0}, 0, 100)
+    twice = np.repeat(problem.A.values, 2, axis=0)  # every row with both labels: far away is bad
+    torn = spd1.Problem(twice, np.tile([1.0, -1.0], problem.n), "logistic", spd1.L2(0.0))
+    curve = run_method(torn, "svrg", {"eta": 1e7}, 0, 100)
     assert len(curve.primal) < 51
+    assert np.all(curve.primal[:-1] < 1e6)
     assert not curve.primal[-1] < 1e6
 
 
