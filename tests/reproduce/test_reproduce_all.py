@@ -22,7 +22,7 @@ from spd1.reproduce.problems import Source, choose_sources, panels_of, uniform_p
 from spd1.reproduce.readings import TEXTBOOK
 from spd1.reproduce.settings import NAMES
 
-SMALL = QUICK._replace(name="small", horizons={"d100": 4}, seconds=0.05, thin=1, draws=2)
+SMALL = QUICK._replace(name="small", horizons={"d100": 4}, seconds=0.05, draws=2)
 ALL_PANELS = ("d100", "d1000", "colon", "gisette", "rcv1", "rcv1-uniform")
 WIDE = SMALL._replace(
     horizons=dict.fromkeys(ALL_PANELS, 2), name="wide", draws=1, uniform_entries=40_000,
@@ -233,7 +233,8 @@ def test_made_up_data_has_the_shapes_it_stands_for():
     sources, missing = choose_sources(["colon", "gisette", "rcv1"], SMALL, None, False)
     colon, gisette, rcv1 = sources
     assert colon.A.shape == (62, 2000)
-    assert gisette.A.shape[0] > gisette.A.shape[1]
+    assert 600 >= gisette.A.shape[0] > gisette.A.shape[1]
+    assert "one row and column in 3 (stand-in)" in gisette.title
     assert rcv1.A.nnz < 0.02 * np.prod(rcv1.A.shape)
     np.testing.assert_allclose(rcv1.A.power(2).sum(axis=1), 1.0)
     assert all(set(np.unique(s.b)) == {-1.0, 1.0} for s in sources)

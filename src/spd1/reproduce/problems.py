@@ -171,9 +171,9 @@ def _prepared(
     if name == "gisette-like":
         A = unit_range(A)
     whole = Source(key, name, original, A, b)
-    if key != "gisette" or settings.thin == 1 or A.shape[0] <= 3000:
+    k = -(-A.shape[0] // settings.gisette_rows)
+    if key != "gisette" or k == 1:
         return whole
-    k = settings.thin
     thinned = whole._replace(
         name=f"{name}, one row and column in {k}", original=False,
         A=np.ascontiguousarray(A[::k, ::k]), b=b[::k],

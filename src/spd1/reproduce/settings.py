@@ -35,9 +35,9 @@ class Settings(NamedTuple):
         Steps are chosen with one seed and shown with the others.
     draws : int
         How many times the synthetic data is drawn. Steps are chosen on the first draw.
-    thin : int
-        Take one in so many rows and columns of the gisette panel. Tables have all of it, but for
-        those of a quick run.
+    gisette_rows : int
+        At most so many rows of the gisette panel, at equal distances, and columns at the same
+        distances. Tables have all of it, but for those of a quick run.
     wide : tuple of int
         Rows and columns of the panel d10000.
     uniform_entries : int
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
     tuning_seed: int
     seeds: tuple[int, ...]
     draws: int
-    thin: int
+    gisette_rows: int
     wide: tuple[int, int]
     uniform_entries: int
     dense_part: bool
@@ -84,7 +84,7 @@ QUICK = Settings(
     tuning_seed=0,
     seeds=(1, 2, 3),
     draws=1,
-    thin=10,
+    gisette_rows=600,
     wide=(200, 2000),
     uniform_entries=300_000,
     dense_part=True,
@@ -106,7 +106,7 @@ FULL = Settings(
     tuning_seed=0,
     seeds=(1, 2, 3, 4, 5),
     draws=2,
-    thin=2,
+    gisette_rows=3000,
     wide=(1000, 10_000),
     uniform_entries=4_000_000,
     dense_part=False,
@@ -119,7 +119,7 @@ LONG = FULL._replace(
     name="long",
     horizons={"d100": 60, "d1000": 60, "d10000": 20, "colon": 60, "gisette": 12, "rcv1": 30,
               "rcv1-uniform": 16},
-    thin=1,
+    gisette_rows=6000,
     uniform_entries=20_000_000,
     seconds=10.0,
 )  # fmt: skip
