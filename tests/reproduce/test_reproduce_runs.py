@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from types import SimpleNamespace
 
@@ -209,6 +210,10 @@ def test_a_stopped_run_goes_on_where_it_was(problem, tmp_path, monkeypatch):
     assert len(done) == 5
 
 
+def interrupt(progress):
+    raise KeyboardInterrupt
+
+
 def test_two_processes_find_what_one_finds(problem, tmp_path):
     write_npz(tmp_path / "set.npz", problem.A.values, problem.b)
     found = []
@@ -216,6 +221,12 @@ def test_two_processes_find_what_one_finds(problem, tmp_path):
         with Pool(Store(tmp_path / f"runs{jobs}"), tmp_path, jobs, Talk()) as pool:
             found.append(pool.run(tasks(2)))
             assert len(pool.run(tasks(3))) == 3  # the same processes
+            if jobs == 2:
+                assert multiprocessing.active_children()
+                pool.talk = Talk(interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    pool.run(tasks(5))
+                assert not multiprocessing.active_children()  # whatever they were at
     for one, two in zip(*found, strict=True):
         assert one["primal"] == two["primal"]
 

@@ -39,6 +39,7 @@ class Pool:
     def __init__(self, store: Store, scratch: Path, jobs: int, talk: Talk) -> None:
         self.store, self.scratch, self.jobs, self.talk = store, scratch, jobs, talk
         self.workers: ProcessPoolExecutor | None = None  # started when first needed
+        self.others: list[Any] = []  # children of this process that are not ours
 
     def run(self, jobs: list[Job]) -> list[Any]:
         """Results in the order of the jobs."""
@@ -69,6 +70,7 @@ class Pool:
                 yield k, timed_task(folder, jobs[k].task)
             return
         if self.workers is None:
+            self.others = multiprocessing.active_children()
             context = multiprocessing.get_context("spawn")  # threads must not be copied
             self.workers = ProcessPoolExecutor(self.jobs, context, initializer=_quiet)
         try:
@@ -77,9 +79,18 @@ class Pool:
                 yield pending[future], future.result()
                 self.talk.say(f"{jobs[pending[future]].label}: finished")
         except BaseException:
-            self.workers.shutdown(wait=False, cancel_futures=True)
-            self.workers = None
+            self._stop()
             raise
+
+    def _stop(self) -> None:
+        """End the processes now: a run may take a minute, and nothing of it would be kept."""
+        assert self.workers is not None
+        self.workers.shutdown(wait=False, cancel_futures=True)
+        self.workers = None
+        for process in multiprocessing.active_children():
+            if process not in self.others:
+                process.terminate()
+                process.join()
 
     def __enter__(self) -> Pool:
         return self
