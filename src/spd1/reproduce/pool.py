@@ -75,6 +75,9 @@ class Pool:
             self.workers = ProcessPoolExecutor(self.jobs, context, initializer=_quiet)
         try:
             pending = {self.workers.submit(timed_task, folder, jobs[k].task): k for k in todo}
+            if todo:
+                more = f", and {len(todo) - 1} more" if len(todo) > 1 else ""
+                self.talk.say(f"{jobs[todo[0]].label}{more}")
             for future in as_completed(pending):
                 yield pending[future], future.result()
                 self.talk.say(f"{jobs[pending[future]].label}: finished")
