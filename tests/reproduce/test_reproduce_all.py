@@ -17,16 +17,17 @@ from typer.testing import CliRunner
 from spd1.cli.app import app
 from spd1.datasets import COLLECTION
 from spd1.errors import DataError, ParameterError
-from spd1.reproduce import QUICK, TARGETS, everything, reproduce
-from spd1.reproduce.problems import Source, choose_sources, uniform_part
+from spd1.reproduce import FULL, LONG, QUICK, TARGETS, everything, reproduce
+from spd1.reproduce.problems import Source, choose_sources, panels_of, uniform_part
 from spd1.reproduce.readings import TEXTBOOK
 from spd1.reproduce.settings import NAMES
 
-SMALL = QUICK._replace(name="small", horizons={"d100": 4}, seconds=0.05, thin=1, draws=2)
+SMALL = QUICK._replace(name="small", horizons={"d100": 4}, seconds=0.05, draws=2)
 ALL_PANELS = ("d100", "d1000", "colon", "gisette", "rcv1", "rcv1-uniform")
 WIDE = SMALL._replace(
-    horizons=dict.fromkeys(ALL_PANELS, 2), name="wide", draws=1, uniform_entries=40_000
-)
+    horizons=dict.fromkeys(ALL_PANELS, 2), name="wide", draws=1, uniform_entries=40_000,
+    targets=TARGETS,
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def test_it_says_what_it_does_while_it_does_it(done):
     said = done[1].said
     labels = [progress.label for progress in said]
     data = "synthetic, n = 1000, d = 100, logistic"
-    assert labels[0] == "reading data"
+    assert labels[:2] == ["reading data", "plan: d100 logistic 4 passes"]
     assert f"{data}: SPD1-VR, try 6 of 6" in labels
     assert f"{data}: svrg 0.1/L, seed 3, draw 2" in labels
     assert "figure1: drawing 1 of 1 panels" in labels
@@ -101,6 +102,7 @@ def test_the_page_is_self_contained_and_tells_nothing_about_its_owner(done):
         assert place not in text
     assert outcome.verdicts[0].verdict in page
     assert np.__version__ in page
+    assert QUICK.note in page.replace("&#x27;", "'")  # what was left out
     assert "mean over the second half of the passes" in " ".join(page.split())  # the rule
 
 
@@ -122,6 +124,7 @@ def test_a_second_call_runs_nothing_again(done, monkeypatch):
         raise AssertionError("ran again")
 
     monkeypatch.setattr(pool, "run_task", fail)
+    monkeypatch.setattr(everything, "write_figure", lambda *_: None)  # they are there
     out, outcome = done
     again = reproduce(["figure1"], out=out, settings=SMALL, jobs=1)
     assert again.verdicts == outcome.verdicts
@@ -180,7 +183,9 @@ def test_uniform_sampling_as_published_gets_its_own_panel_and_verdict(tmp_path, 
         COLLECTION, "rcv1-subset", COLLECTION["rcv1-subset"]._replace(rows=40, features=30)
     )
     keys = ("rcv1", "rcv1-uniform")
-    settings = SMALL._replace(horizons=dict.fromkeys(keys, 4), name="uniform", tries=12)
+    settings = SMALL._replace(
+        horizons=dict.fromkeys(keys, 4), name="uniform", tries=12, dense_part=False
+    )
     outcome = reproduce(["figure2"], out=tmp_path / "o", folder=tmp_path, settings=settings, jobs=1)
     assert [c.panel.sampling for c in outcome.curves["figure2"]] == ["uniform", "nonzeros"]
     keys = ["V6", "V6", "V6, non-zero draws (ours)", "V6, non-zero draws (ours)"]
@@ -193,14 +198,20 @@ def test_uniform_sampling_as_published_gets_its_own_panel_and_verdict(tmp_path, 
 def test_uniform_draws_get_a_part_in_the_shape_of_the_whole():
     whole = sp.random_array((200, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
     source = Source("rcv1", "words", False, whole, np.ones(200))
-    part = uniform_part(source, SMALL._replace(uniform_entries=4000))
+    part = uniform_part(source, SMALL._replace(uniform_entries=4000, dense_part=False))
     n, d = part.A.shape
     assert n * d <= 1.05 * 4000
     assert d / n == pytest.approx(2.5, rel=0.05)
     norms = np.sqrt(part.A.power(2).sum(axis=1))
     np.testing.assert_allclose(norms[norms > 0], 1.0)
     assert part.name == "part of words"
-    kept = uniform_part(source, SMALL._replace(uniform_entries=10**6))
+    dense = uniform_part(source, SMALL._replace(uniform_entries=4000, dense_part=True))
+    np.testing.assert_array_equal(dense.A, part.A.toarray())
+    for stored in (part, dense):
+        [panel] = panels_of([stored], "logistic", WIDE)
+        assert (panel.sampling, panel.entries) == ("uniform", n * d)
+        assert "uniform draws, as published" in panel.title
+    kept = uniform_part(source, SMALL._replace(uniform_entries=10**6, dense_part=False))
     assert kept.A.shape == whole.shape
 
 
@@ -222,11 +233,22 @@ def test_made_up_data_has_the_shapes_it_stands_for():
     sources, missing = choose_sources(["colon", "gisette", "rcv1"], SMALL, None, False)
     colon, gisette, rcv1 = sources
     assert colon.A.shape == (62, 2000)
-    assert gisette.A.shape[0] > gisette.A.shape[1]
+    assert 600 >= gisette.A.shape[0] > gisette.A.shape[1]
+    assert "one row and column in 3 (stand-in)" in gisette.title
     assert rcv1.A.nnz < 0.02 * np.prod(rcv1.A.shape)
     np.testing.assert_allclose(rcv1.A.power(2).sum(axis=1), 1.0)
     assert all(set(np.unique(s.b)) == {-1.0, 1.0} for s in sources)
     assert len(missing) == 3
+
+
+def test_a_quick_run_leaves_out_what_is_ours():
+    """Figures 4 and 6 and draws of non-zeros; they may still be asked for by name."""
+    assert set(TARGETS) - set(QUICK.targets) == {"figure4", "figure6"}
+    assert FULL.targets == LONG.targets == TARGETS
+    panels = everything.needed_panels(QUICK.targets, QUICK)
+    assert "rcv1-uniform" in panels
+    assert "rcv1" not in panels
+    assert "d100" in everything.needed_panels(["figure4"], QUICK)
 
 
 def test_refusals(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from types import SimpleNamespace
 
@@ -70,9 +71,11 @@ def test_passes_are_counted_as_the_paper_does(problem):
 
 
 def test_a_run_that_diverges_stops(problem):
-    squared = spd1.Problem(problem.A.values, problem.b, "squared", spd1.L2(0.0))
-    curve = run_method(squared, "svrg", {"eta": 10.0}, 0, 100)
+    twice = np.repeat(problem.A.values, 2, axis=0)  # every row with both labels: far away is bad
+    torn = spd1.Problem(twice, np.tile([1.0, -1.0], problem.n), "logistic", spd1.L2(0.0))
+    curve = run_method(torn, "svrg", {"eta": 1e7}, 0, 100)
     assert len(curve.primal) < 51
+    assert np.all(curve.primal[:-1] < 1e6)
     assert not curve.primal[-1] < 1e6
 
 
@@ -207,6 +210,10 @@ def test_a_stopped_run_goes_on_where_it_was(problem, tmp_path, monkeypatch):
     assert len(done) == 5
 
 
+def interrupt(progress):
+    raise KeyboardInterrupt
+
+
 def test_two_processes_find_what_one_finds(problem, tmp_path):
     write_npz(tmp_path / "set.npz", problem.A.values, problem.b)
     found = []
@@ -214,6 +221,12 @@ def test_two_processes_find_what_one_finds(problem, tmp_path):
         with Pool(Store(tmp_path / f"runs{jobs}"), tmp_path, jobs, Talk()) as pool:
             found.append(pool.run(tasks(2)))
             assert len(pool.run(tasks(3))) == 3  # the same processes
+            if jobs == 2:
+                assert multiprocessing.active_children()
+                pool.talk = Talk(interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    pool.run(tasks(5))
+                assert not multiprocessing.active_children()  # whatever they were at
     for one, two in zip(*found, strict=True):
         assert one["primal"] == two["primal"]
 

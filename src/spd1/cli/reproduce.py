@@ -19,7 +19,7 @@ Targets = Annotated[
     list[str],
     typer.Argument(help="all, or some of figure1 ... figure6, table1, table2", show_default=False),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A sketch: 3 minutes instead of an hour")]
+Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 3 minutes")]
 Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]
 Out = Annotated[Path, typer.Option(help="Folder for everything; finished runs are kept in it")]
 DataFolder = Annotated[
@@ -81,11 +81,10 @@ def reproduce(
 
     spd1 reproduce all --quick --out reproduction
     """
-    from ..reproduce import TARGETS
     from ..reproduce import reproduce as run
 
     need_matplotlib()
-    wanted = list(TARGETS) if "all" in targets else targets
+    wanted = None if "all" in targets else targets
     teller = Teller(Console(stderr=True))
     try:
         with teller:
@@ -96,8 +95,9 @@ def reproduce(
     except KeyboardInterrupt:
         fail(f"interrupted: finished runs are kept in {out}, the same command goes on",
              INTERRUPTED)  # fmt: skip
-    for line in outcome.missing:
-        say(line)
+    for line in [outcome.settings.note, *outcome.missing]:
+        if line:
+            say(line)
     if outcome.verdicts:
         table = Table("claim", "rivals", "the paper says", "ran on", "verdict", box=None)
         for verdict in outcome.verdicts:

@@ -160,8 +160,8 @@ def save(figure: Any, folder: Path, name: str, legend_from: Any = None) -> list[
     if legend_from is not None:
         handles, labels = legend_from.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once, for both files
+    figure.get_layout_engine().execute(figure)  # laid out once, for both files:
+    figure.set_layout_engine(None)  # with any engine, every file is drawn twice
     paths = []
     for suffix in ("png", "svg"):
         path = folder / f"{name}.{suffix}"

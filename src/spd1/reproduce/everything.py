@@ -16,7 +16,7 @@ from .outcome import Outcome
 from .panels import panel_curves, planned_work
 from .pool import Pool
 from .problems import Panel, Source, choose_sources, file_name, panels_of
-from .settings import FULL, LONG, QUICK, Settings
+from .settings import FULL, LONG, QUICK, TARGETS, Settings
 from .store import Store, WallClock
 from .talk import Progress, Report, Talk, silent
 from .timed import timed_passes, timed_runs
@@ -24,13 +24,12 @@ from .writing import CURVES, make_folder, write_figure, write_page
 
 __all__ = ["TARGETS", "Outcome", "reproduce"]
 
-TARGETS = ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table1", "table2")
-DRAW_AGAIN = 60.0  # seconds after which a figure is drawn before it is complete
+DRAW_AGAIN = 180.0  # seconds after which a figure is drawn before it is complete
 REAL = tuple(key for key in figure2.PANELS if key != "rcv1-uniform")
 
 
 def reproduce(
-    targets: Sequence[str] = TARGETS,
+    targets: Sequence[str] | None = None,
     *,
     quick: bool = False,
     long: bool = False,
@@ -45,9 +44,10 @@ def reproduce(
 
     Parameters
     ----------
-    targets : names of ``TARGETS``
+    targets : names of ``TARGETS``; default: all, but for figures 4 and 6 if ``quick``
     quick : bool
-        Fewer passes, tries, seeds and draws, thinned data: minutes instead of an hour.
+        Fewer passes, tries, seeds and draws, thinned data, no draws of non-zeros: minutes instead
+        of an hour.
     long : bool
         More passes, all of gisette, a larger part of sparse data for uniform draws: hours.
     out : folder for pictures, curves, tables and the page ``report.html``; each is written as soon
@@ -61,11 +61,12 @@ def reproduce(
     settings : Settings, optional
         Other settings than those of ``quick`` and ``long``.
     """
+    settings = settings or (QUICK if quick else LONG if long else FULL)
+    targets = settings.targets if targets is None else targets
     unknown = [name for name in targets if name not in TARGETS]
     if unknown:
         names = ", ".join(TARGETS)
         raise ParameterError(f"unknown target {unknown[0]!r}: choose from all, {names}")
-    settings = settings or (QUICK if quick else LONG if long else FULL)
     place = make_folder(out)
     outcome = Outcome(settings)
     outcome.jobs = jobs or min(2, os.cpu_count() or 1)
@@ -125,6 +126,9 @@ def run_curves(
     if "figure4" in targets:
         todo |= dict.fromkeys(fourth)
     pool.talk.planned = sum(planned_work(panel, settings) for panel in todo)
+    if todo:
+        shown = (f"{panel.key} {panel.loss} {panel.horizon} passes" for panel in todo)
+        pool.talk.say(f"plan: {', '.join(shown)}")
     known: dict[Panel, PanelCurves] = {}
     drawn = 0.0
     for name, panels in plan.items():
@@ -166,7 +170,7 @@ def run_alone(
     if "figure5" in targets:
         talk.say("figure5: Theorems 1 to 3")
         began = time.process_time()
-        outcome.rates = figure5.measure_rates()
+        outcome.rates = figure5.measure_rates(outcome.settings.theorem_passes)
         outcome.processor = time.process_time() - began
         write_figure(place, "figure5", outcome)
     if "figure6" in targets:

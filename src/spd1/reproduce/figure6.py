@@ -30,9 +30,13 @@ __all__ = ["CAPTION", "Race", "draw", "measure_races", "write_csv"]
 RACE_SHAPE = (1024, 256)
 DELAYS = (0, 16, 64, 256, 512)  # rows
 THREADS = (1, 2, 4)
+RACE_LAMBDA = 0.02
 LEAST_GAP = 1e-9
 MOST_EPOCHS = 30
 COLOURS = ("#000000", "#0072B2", "#009E73", "#E69F00", "#D55E00")
+RACE_ABOUT = (
+    f"synthetic, n = {RACE_SHAPE[0]}, d = {RACE_SHAPE[1]}\nlogistic, lambda = {RACE_LAMBDA:g}"
+)
 CAPTION = (
     "Figure 6. Convergence against staleness, logistic loss, n = 1024, d = 256. Left: rows whose "
     "two blocks see each other's moves only after so many rows (emulated, reproducible). Middle "
@@ -69,7 +73,7 @@ class Delayed(RowTiles):
 def measure_races() -> list[Race]:
     """Run all: some seconds."""
     A, b = make_synthetic(*RACE_SHAPE, seed=6)
-    problem = Problem(A, b, "logistic", L2(0.02))
+    problem = Problem(A, b, "logistic", L2(RACE_LAMBDA))
     emulated = [_emulated(problem, delay) for delay in DELAYS]
     raced = [_raced(problem, method, n) for method in ("rows", "spd1-vr") for n in THREADS]
     return emulated + raced
@@ -105,7 +109,7 @@ def _raced(problem: Problem, method: str, threads: int) -> Race:
 def draw(folder: Path, races: list[Race]) -> list[Path]:
     """One panel a kind of race."""
     panels = list(dict.fromkeys(race.panel for race in races))
-    figure, axes = new_figure(1, len(panels))
+    figure, axes = new_figure(1, len(panels), title_lines=3)
     for ax, panel in zip(axes[0], panels, strict=True):
         _draw_panel(ax, panel, [race for race in races if race.panel == panel])
     return save(figure, folder, "figure6")
@@ -115,7 +119,7 @@ def draw(folder: Path, races: list[Race]) -> list[Path]:
 def _draw_panel(ax: Any, title: str, races: list[Race]) -> None:
     for race, colour in zip(races, COLOURS, strict=False):
         ax.plot(race.passes, race.rel_gaps, color=colour, label=race.label)
-    ax.set(yscale="log", xlabel="entries read / entries stored", title=title)
+    ax.set(yscale="log", xlabel="entries read / entries stored", title=f"{title}\n{RACE_ABOUT}")
     ax.set_ylabel("relative duality gap")
     ax.legend(frameon=False, fontsize=6.0)
 

@@ -10,7 +10,7 @@ __all__ = ["ACCURACY", "find_optimum"]
 ACCURACY = 1e-12  # relative gap
 
 
-def find_optimum(problem: Problem) -> dict[str, float]:
+def find_optimum(problem: Problem, method: str = "auto") -> dict[str, float]:
     """Lower bound on P*, with the relative gap that proves it.
 
     Examples
@@ -21,7 +21,7 @@ def find_optimum(problem: Problem) -> dict[str, float]:
     >>> round(found["optimum"], 12), found["rel_gap"] <= ACCURACY
     (0.25, True)
     """
-    result = solve(problem, tol=ACCURACY, max_passes=1e6, max_seconds=600)
+    result = solve(problem, method, tol=ACCURACY, max_passes=1e6, max_seconds=600)
     start = problem.primal(problem.reg.minimiser(problem.d))
     return {
         "optimum": float(result.dual), "rel_gap": float(result.rel_gap), "start": float(start)

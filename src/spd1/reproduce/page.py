@@ -53,6 +53,8 @@ def _introduction(page: Page, outcome: Outcome) -> None:
         f"{outcome.seconds / 60:.1f} minutes on the clock with {outcome.jobs} "
         f"process{'es' if outcome.jobs > 1 else ''}. Verdicts {summary}."
     )
+    if outcome.settings.note:
+        page.text(outcome.settings.note)
     if outcome.missing:
         page.text("Data that is not the paper's:").bullets(outcome.missing)
 
@@ -98,7 +100,7 @@ def _figures(page: Page, place: Path, outcome: Outcome) -> None:
         page.heading("Figure 5").picture(place / "figure5.png", figure5.CAPTION)
         page.table(
             [
-                {"theorem": r.title, "measured": r.summary,
+                {"theorem": r.title.replace("\n", ", "), "measured": r.summary,
                  "never above the bound": "yes" if r.holds else "NO"}
                 for r in outcome.rates
             ]

@@ -21,7 +21,7 @@ PRICE = {"psgd": 2.0, "svrg": 2.0, "saga": 3.0, "spd1": 80.0, "spd1-vr": 100.0}
 
 def panel_curves(pool: Pool, panel: Panel, settings: Settings) -> PanelCurves:
     """Both readings of one panel."""
-    optima = [_optimum(pool, panel, draw) for draw in range(panel.draws)]
+    optima = [_optimum(pool, panel, settings.optimum, draw) for draw in range(panel.draws)]
     units = [_units(pool, panel, draw) for draw in range(panel.draws)]
     tried = tune(pool, panel, settings, units[0])
     methods = {}
@@ -46,8 +46,9 @@ def _shared(panel: Panel, draw: int) -> dict[str, Any]:
     return {"data": panel.file(draw), "name": panel.data, "loss": panel.loss, "l2": panel.l2}
 
 
-def _optimum(pool: Pool, panel: Panel, draw: int) -> Optimum:
-    [found] = pool.run([Job({"kind": "optimum", **_shared(panel, draw)}, f"{panel.label}: P*")])
+def _optimum(pool: Pool, panel: Panel, method: str, draw: int) -> Optimum:
+    task = {"kind": "optimum", **_shared(panel, draw), "method": method}
+    [found] = pool.run([Job(task, f"{panel.label}: P*")])
     return Optimum(found["optimum"], found["rel_gap"], found["start"])
 
 

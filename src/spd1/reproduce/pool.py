@@ -39,6 +39,7 @@ class Pool:
     def __init__(self, store: Store, scratch: Path, jobs: int, talk: Talk) -> None:
         self.store, self.scratch, self.jobs, self.talk = store, scratch, jobs, talk
         self.workers: ProcessPoolExecutor | None = None  # started when first needed
+        self.others: list[Any] = []  # children of this process that are not ours
 
     def run(self, jobs: list[Job]) -> list[Any]:
         """Results in the order of the jobs."""
@@ -69,17 +70,30 @@ class Pool:
                 yield k, timed_task(folder, jobs[k].task)
             return
         if self.workers is None:
+            self.others = multiprocessing.active_children()
             context = multiprocessing.get_context("spawn")  # threads must not be copied
             self.workers = ProcessPoolExecutor(self.jobs, context, initializer=_quiet)
         try:
             pending = {self.workers.submit(timed_task, folder, jobs[k].task): k for k in todo}
+            if todo:
+                more = f", and {len(todo) - 1} more" if len(todo) > 1 else ""
+                self.talk.say(f"{jobs[todo[0]].label}{more}")
             for future in as_completed(pending):
                 yield pending[future], future.result()
                 self.talk.say(f"{jobs[pending[future]].label}: finished")
         except BaseException:
-            self.workers.shutdown(wait=False, cancel_futures=True)
-            self.workers = None
+            self._stop()
             raise
+
+    def _stop(self) -> None:
+        """End the processes now: a run may take a minute, and nothing of it would be kept."""
+        assert self.workers is not None
+        self.workers.shutdown(wait=False, cancel_futures=True)
+        self.workers = None
+        for process in multiprocessing.active_children():
+            if process not in self.others:
+                process.terminate()
+                process.join()
 
     def __enter__(self) -> Pool:
         return self
@@ -120,7 +134,7 @@ def run_task(folder: str, task: dict[str, Any]) -> Any:
     if task["kind"] == "optimum":
         from .optimum import find_optimum
 
-        return find_optimum(problem)
+        return find_optimum(problem, task["method"])
     if task["kind"] == "units":
         from .grids import units
         from .readings import textbook_steps

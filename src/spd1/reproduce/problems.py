@@ -116,10 +116,10 @@ def panels_of(sources: list[Source], loss: str, settings: Settings) -> list[Pane
         key = source.panel
         l2 = 1e-3 if key.startswith("d") else PAPER[key.removesuffix("-uniform")][3]
         sampling, how = "uniform", ""
-        if sp.issparse(source.A):
-            drawn = not key.endswith("-uniform")
-            sampling = "nonzeros" if drawn else "uniform"
-            how = "\n" + ("non-zero draws (ours)" if drawn else "uniform draws, as published")
+        if key.endswith("-uniform"):
+            how = "\nuniform draws, as published"
+        elif sp.issparse(source.A):
+            sampling, how = "nonzeros", "\nnon-zero draws (ours)"
         title = f"{source.title}\n{LOSS_NAMES[loss]}, lambda = {l2:g}{how}"
         stored = source.A.nnz if sp.issparse(source.A) else source.A.size
         entries = stored if sampling == "nonzeros" else int(np.prod(source.A.shape))
@@ -171,9 +171,9 @@ def _prepared(
     if name == "gisette-like":
         A = unit_range(A)
     whole = Source(key, name, original, A, b)
-    if key != "gisette" or settings.thin == 1 or A.shape[0] <= 3000:
+    k = -(-A.shape[0] // settings.gisette_rows)
+    if key != "gisette" or k == 1:
         return whole
-    k = settings.thin
     thinned = whole._replace(
         name=f"{name}, one row and column in {k}", original=False,
         A=np.ascontiguousarray(A[::k, ::k]), b=b[::k],
@@ -185,7 +185,7 @@ def uniform_part(source: Source, settings: Settings) -> Source:
     """As much of sparse data as uniform draws can go through, in the shape of the whole.
 
     Rows are taken at equal distances, of the columns those with most entries in these rows; the
-    rows are scaled to norm 1 again.
+    rows are scaled to norm 1 again. In a quick run it is stored with its zeros.
     """
     whole = sp.csr_array(source.A)
     n, d = whole.shape
@@ -198,7 +198,8 @@ def uniform_part(source: Source, settings: Settings) -> Source:
     norms = np.sqrt(np.asarray(A.power(2).sum(axis=1)).ravel())
     A = sp.csr_array(sp.diags_array(1.0 / np.where(norms > 0, norms, 1.0)) @ A)
     key, name = f"{source.panel}-uniform", f"part of {source.name}"
-    return Source(key, name, source.original and share == 1.0, A, source.b[take])
+    stored = A.toarray() if settings.dense_part else A
+    return Source(key, name, source.original and share == 1.0, stored, source.b[take])
 
 
 def unit_range(A: Any) -> np.ndarray:
