@@ -170,8 +170,11 @@ def _install_bit_casts() -> None:
 
         return types.float64(types.int64), generate
 
-    extending.overload(bits_of)(lambda x: lambda x: to_integer(x))
-    extending.overload(from_bits)(lambda bits: lambda bits: to_float(bits))
+    from .lean import PieceCompiler
+
+    options: Any = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
+    extending.overload(bits_of, jit_options=options)(lambda x: lambda x: to_integer(x))
+    extending.overload(from_bits, jit_options=options)(lambda bits: lambda bits: to_float(bits))
 
 
 def teach_numba() -> None:
@@ -185,19 +188,23 @@ def teach_numba() -> None:
 def _install_overloads() -> None:
     from numba import extending, types
 
-    while _jitable:
-        extending.register_jitable(**NO_WRAPPER)(_jitable.pop())
+    from .lean import PieceCompiler
+
+    unfinished: dict[str, Any] = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
     options: Any
+    while _jitable:  # elementary functions: every digit counts, and they are written in order
+        options = {**OPTIONS, **unfinished, "forceinline": True, "fastmath": FASTMATH - {"reassoc"}}
+        extending.register_jitable(**options)(_jitable.pop())
     while _chosen:
         choose, *bodies = _chosen.pop()
-        options = {**OPTIONS, "forceinline": True}
+        options = {**OPTIONS, **unfinished, "forceinline": True}
         extending.overload(choose, jit_options=options)(_choice(*bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
-        options = dict(NO_WRAPPER)
+        options = dict(unfinished)
         if _inline[name] == "always":  # by LLVM: Numba would type them anew wherever they stand
-            options = {**OPTIONS, "forceinline": True}
+            options = {**OPTIONS, **unfinished, "forceinline": True}
         elif name in VECTORISED:
             options["forceinline"] = True
         if name in IN_ORDER:
