@@ -18,12 +18,23 @@ from functools import cached_property, update_wrapper
 from typing import Any
 
 from .patience import uninterrupted
-from .pieces import OPTIONS, F, bits_of, by_layout, compiled, from_bits, jitable, teach_numba
+from .pieces import (
+    OPTIONS,
+    F,
+    bits_of,
+    by_answer,
+    by_layout,
+    compiled,
+    from_bits,
+    jitable,
+    teach_numba,
+)
 from .stamp import PACKAGE
 from .watch import clock, compiling, put_interrupts_off, time_compilation
 
 __all__ = [
     "bits_of",
+    "by_answer",
     "by_layout",
     "clock",
     "compiled",

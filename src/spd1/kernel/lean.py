@@ -10,9 +10,11 @@ Imported with Numba, when the first kernel is called.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from numba import _dynfunc
+from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -23,6 +25,8 @@ __all__ = ["KernelCompiler", "PieceCompiler"]
 
 # What only concerns a function itself. Callees are the same without, and are compiled once.
 OWN_OPTIONS = ("forceinline", "no_cpython_wrapper", "no_cfunc_wrapper", "release_gil", "no_compile")
+
+PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -53,6 +57,35 @@ def inherited(flags: Any) -> Any:
     return ConfigStack().enter(shared)
 
 
+SIGNATURES: dict[Any, Any] = {}  # of operators, by the types of numbers and arrays they are for
+
+
+@contextmanager
+def remembered(context: Any) -> Iterator[None]:
+    """Let Numba look up products and sums once: it tries a dozen templates every time."""
+    if "resolve_function_type" in vars(context):  # for the caller of what is compiled now
+        yield
+        return
+    look_up = context.resolve_function_type
+
+    def resolve(function: Any, arguments: Any, named: Any) -> Any:
+        plain = getattr(function, "__module__", "") == "_operator" and not named
+        if not (plain and all(isinstance(one, PLAIN_TYPES) for one in arguments)):
+            return look_up(function, arguments, named)
+        key = function, tuple(arguments)
+        found = SIGNATURES.get(key)
+        known = getattr(context._lookup_global(function), "_impl_keys", ())
+        if found is None or found.args not in known:
+            found = SIGNATURES[key] = look_up(function, arguments, named)
+        return found
+
+    context.resolve_function_type = resolve
+    try:
+        yield
+    finally:
+        del context.resolve_function_type
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class InferTypes(NopythonTypeInference):
     """Type inference."""
@@ -60,7 +93,7 @@ class InferTypes(NopythonTypeInference):
     _name = "spd1_infer_types"
 
     def run_pass(self, state: Any) -> bool:
-        with inherited(state.flags):
+        with inherited(state.flags), remembered(state.typingctx):
             return bool(super().run_pass(state))
 
 

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "by_layout", "compiled", "from_bits", "jitable"]
+__all__ = ["bits_of", "by_answer", "by_layout", "compiled", "from_bits", "jitable"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,7 +34,7 @@ _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _jitable: list[Any] = []  # plain functions that kernels may call
-_chosen: list[Any] = []  # functions of two bodies, one for dense data
+_chosen: list[Any] = []  # functions of two bodies, chosen by the class of the first argument
 _taught = False
 
 
@@ -129,11 +129,23 @@ def by_layout(dense: F, other: F) -> F:
     >>> by_layout(lambda A: "in order", lambda A: "by index")(Dense(np.eye(2)))
     'in order'
     """
+    return by_answer("is_dense", dense, other)
+
+
+def by_answer(question: str, yes: F, no: F) -> F:
+    """The same for any method of the first argument whose answer follows from its class.
+
+    Examples
+    --------
+    >>> from spd1.regularizers import L1
+    >>> by_answer("is_shared", lambda net: "alike", lambda net: "one by one")(L1(0.1).bind(3))
+    'alike'
+    """
 
     def choose(*arguments: Any) -> Any:
-        return (dense if arguments[0].is_dense() else other)(*arguments)
+        return (yes if getattr(arguments[0], question)() else no)(*arguments)
 
-    _chosen.append((choose, dense, other))
+    _chosen.append((choose, question, yes, no))
     if _taught:
         _install_overloads()
     return choose  # type: ignore[return-value]
@@ -196,9 +208,9 @@ def _install_overloads() -> None:
         options = {**OPTIONS, **unfinished, "forceinline": True, "fastmath": FASTMATH - {"reassoc"}}
         extending.register_jitable(**options)(_jitable.pop())
     while _chosen:
-        choose, *bodies = _chosen.pop()
+        choose, question, *bodies = _chosen.pop()
         options = {**OPTIONS, **unfinished, "forceinline": True}
-        extending.overload(choose, jit_options=options)(_choice(*bodies))
+        extending.overload(choose, jit_options=options)(_choice(question, *bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
@@ -214,13 +226,13 @@ def _install_overloads() -> None:
         )(_lookup(name, _parameters[name]))
 
 
-def _choice(dense: Any, other: Any) -> Any:
+def _choice(question: str, yes: Any, no: Any) -> Any:
     """Return a function with the parameters of both bodies that finds the right one by type."""
-    parameters = _signature(dense)
-    namespace: dict[str, Any] = {"dense": dense, "other": other}
+    parameters = _signature(yes)
+    namespace: dict[str, Any] = {"yes": yes, "no": no}
     exec(
         f"def choice({', '.join(parameters)}):\n"
-        f"    return dense if {parameters[0]}.instance_class.is_dense(None) else other",
+        f"    return yes if {parameters[0]}.instance_class.{question}(None) else no",
         namespace,
     )
     return namespace["choice"]
