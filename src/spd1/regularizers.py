@@ -38,6 +38,10 @@ class Regularizer:
         """Return (l1_j, l2_j, lower_j, upper_j)."""
         raise NotImplementedError
 
+    def is_shared(self):
+        """Whether every feature has the same numbers; the class alone says so."""
+        return False
+
     def is_plain(self):
         """Whether every feature has the same l2 > 0 and nothing else."""
         return False
@@ -111,6 +115,9 @@ class SharedNet(NamedTuple):
 
     def numbers(self, j):
         return self.l1, self.l2, self.lower, self.upper
+
+    def is_shared(self):
+        return True
 
     def is_plain(self):
         return self.l1 == 0.0 and self.l2 > 0.0 and self.is_free()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from .kernel.jit import helper, kernel
+from .kernel.jit import by_answer, helper, kernel
 
 __all__ = [
     "dual_guess",
@@ -54,6 +54,21 @@ def loss_terms(u, y, b, c, loss):
 @kernel
 def net_terms(x, v, net):
     """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0."""
+    return sum_net(net, x, v)
+
+
+def each_term(net, x, v):
+    """The sums, feature by feature."""
+    primal, conjugate, brackets = 0.0, 0.0, 0.0
+    for j in range(len(x)):
+        primal += net.g(x[j], j)
+        conjugate += net.g_conjugate(v[j], j)
+        brackets += net.g_bracket(x[j], v[j], j)
+    return primal, conjugate, brackets
+
+
+def shared_terms(net, x, v):
+    """The same where every feature has the same numbers."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
     if net.is_plain():
         l2 = net.numbers(0)[1]
@@ -72,6 +87,9 @@ def net_terms(x, v, net):
         conjugate += net.g_conjugate(v[j], j)
         brackets += net.g_bracket(x[j], v[j], j)
     return primal, conjugate, brackets
+
+
+sum_net = by_answer("is_shared", shared_terms, each_term)
 
 
 @helper

@@ -58,17 +58,24 @@ def best_between(one, two, b, c, loss, net, sections):
     golden = 0.6180339887498949
     low, high = 0.0, 1.0
     inner, outer = 1.0 - golden, golden
-    at_inner = dual_between(inner, one, two, b, c, loss, net)
-    at_outer = dual_between(outer, one, two, b, c, loss, net)
-    for _ in range(sections):
-        if at_inner > at_outer:
-            high, outer, at_outer = outer, inner, at_inner
-            inner = high - golden * (high - low)
-            at_inner = dual_between(inner, one, two, b, c, loss, net)
+    at_inner, at_outer = 0.0, 0.0
+    inside = True  # whether it is the inner of the two that is asked for
+    for k in range(sections + 2):  # asked for in one place: every further one is compiled anew
+        value = dual_between(inner if inside else outer, one, two, b, c, loss, net)
+        if inside:
+            at_inner = value
         else:
-            low, inner, at_inner = inner, outer, at_outer
-            outer = low + golden * (high - low)
-            at_outer = dual_between(outer, one, two, b, c, loss, net)
+            at_outer = value
+        if k == 0:
+            inside = False
+        elif k <= sections:
+            inside = at_inner > at_outer
+            if inside:
+                high, outer, at_outer = outer, inner, at_inner
+                inner = high - golden * (high - low)
+            else:
+                low, inner, at_inner = inner, outer, at_outer
+                outer = low + golden * (high - low)
     if at_inner > at_outer:
         return inner, at_inner
     return outer, at_outer

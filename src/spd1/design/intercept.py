@@ -34,7 +34,8 @@ from ..solve import solve
 from ..solvers.auto import pick
 from ..solvers.newton.tuning import FEW_ROWS, WIDE
 from ..solvers.sprint.sprint import kind_of
-from .tuning import EVEN, FAINT, FAR, FAR_SHARE, LEAN, LEANING, SAMPLED_ROWS, SHARE
+from ..solvers.tuning import SQUARE
+from .tuning import EVEN, FAINT, FAR, FAR_SHARE, HANDFUL, LEAN, LEANING, SAMPLED_ROWS, SHARE
 
 __all__ = ["Design", "with_free_intercept"]
 
@@ -148,7 +149,8 @@ class Design:
             options["x0"] = x0
         near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
         whole = near.with_regularizer(with_free_intercept(reg, self.d))
-        if kind_of(near) == "ascent" or pick(near)[0] in LEANING:
+        steps = as_loss(loss).probabilities and self.d <= HANDFUL and self.n > SQUARE * self.d
+        if not steps and (kind_of(near) == "ascent" or pick(near)[0] in LEANING):
             result = solve(near, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
             result = finished(result, whole, options)
         else:

@@ -14,16 +14,27 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any
 
 from .patience import uninterrupted
-from .pieces import OPTIONS, F, bits_of, by_layout, compiled, from_bits, jitable, teach_numba
+from .pieces import (
+    OPTIONS,
+    F,
+    bits_of,
+    by_answer,
+    by_layout,
+    compiled,
+    from_bits,
+    jitable,
+    teach_numba,
+)
 from .stamp import PACKAGE
 from .watch import clock, compiling, put_interrupts_off, time_compilation
 
 __all__ = [
     "bits_of",
+    "by_answer",
     "by_layout",
     "clock",
     "compiled",
@@ -84,20 +95,29 @@ class Kernel:
         return self.made
 
     def _make(self, numba: Any) -> Any:
-        options: dict[str, Any] = {"nogil": True, **OPTIONS}
+        from .lean import KernelCompiler, PieceCompiler
+
         if not self.on_disk:
-            options["forceinline"] = True  # see helper
-        made = numba.njit(**options)(self.function)
-        if self.on_disk and hasattr(made, "_cache"):
+            options = {**OPTIONS, "no_cpython_wrapper": True, "forceinline": True}  # see helper
+            return numba.njit(pipeline_class=PieceCompiler, **options)(self.function)
+        made = numba.njit(nogil=True, pipeline_class=KernelCompiler, **OPTIONS)(self.function)
+        if hasattr(made, "_cache"):
             from .cache import PackageCache
 
             made._cache = PackageCache(self.function)
         return made
 
     def __call__(self, *arguments: Any) -> Any:
+        if not self.on_disk:
+            return self.alone(*arguments)
         if not self.aside:
             self._step_aside()
         return self.dispatcher(*arguments)
+
+    @cached_property
+    def alone(self) -> Any:
+        """What Python calls if a helper is called from outside of kernels."""
+        return _load_numba().njit(**OPTIONS)(self.function)
 
     def _step_aside(self) -> None:
         """Put the dispatcher in place of this object wherever the package has it by name.

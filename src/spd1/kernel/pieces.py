@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "by_layout", "compiled", "from_bits", "jitable"]
+__all__ = ["bits_of", "by_answer", "by_layout", "compiled", "from_bits", "jitable"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,7 +34,7 @@ _parameters: dict[str, tuple[str, ...]] = {}  # method name -> its one parameter
 _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _jitable: list[Any] = []  # plain functions that kernels may call
-_chosen: list[Any] = []  # functions of two bodies, one for dense data
+_chosen: list[Any] = []  # functions of two bodies, chosen by the class of the first argument
 _taught = False
 
 
@@ -129,11 +129,23 @@ def by_layout(dense: F, other: F) -> F:
     >>> by_layout(lambda A: "in order", lambda A: "by index")(Dense(np.eye(2)))
     'in order'
     """
+    return by_answer("is_dense", dense, other)
+
+
+def by_answer(question: str, yes: F, no: F) -> F:
+    """The same for any method of the first argument whose answer follows from its class.
+
+    Examples
+    --------
+    >>> from spd1.regularizers import L1
+    >>> by_answer("is_shared", lambda net: "alike", lambda net: "one by one")(L1(0.1).bind(3))
+    'alike'
+    """
 
     def choose(*arguments: Any) -> Any:
-        return (dense if arguments[0].is_dense() else other)(*arguments)
+        return (yes if getattr(arguments[0], question)() else no)(*arguments)
 
-    _chosen.append((choose, dense, other))
+    _chosen.append((choose, question, yes, no))
     if _taught:
         _install_overloads()
     return choose  # type: ignore[return-value]
@@ -170,8 +182,11 @@ def _install_bit_casts() -> None:
 
         return types.float64(types.int64), generate
 
-    extending.overload(bits_of)(lambda x: lambda x: to_integer(x))
-    extending.overload(from_bits)(lambda bits: lambda bits: to_float(bits))
+    from .lean import PieceCompiler
+
+    options: Any = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
+    extending.overload(bits_of, jit_options=options)(lambda x: lambda x: to_integer(x))
+    extending.overload(from_bits, jit_options=options)(lambda bits: lambda bits: to_float(bits))
 
 
 def teach_numba() -> None:
@@ -185,19 +200,23 @@ def teach_numba() -> None:
 def _install_overloads() -> None:
     from numba import extending, types
 
-    while _jitable:
-        extending.register_jitable(**NO_WRAPPER, forceinline=True)(_jitable.pop())
+    from .lean import PieceCompiler
+
+    unfinished: dict[str, Any] = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
     options: Any
+    while _jitable:  # elementary functions: every digit counts, and they are written in order
+        options = {**OPTIONS, **unfinished, "forceinline": True, "fastmath": FASTMATH - {"reassoc"}}
+        extending.register_jitable(**options)(_jitable.pop())
     while _chosen:
-        choose, *bodies = _chosen.pop()
-        options = {**OPTIONS, "forceinline": True}
-        extending.overload(choose, jit_options=options)(_choice(*bodies))
+        choose, question, *bodies = _chosen.pop()
+        options = {**OPTIONS, **unfinished, "forceinline": True}
+        extending.overload(choose, jit_options=options)(_choice(question, *bodies))
     overload_method: Any = extending.overload_method
     for name in _parameters.keys() - _overloaded:
         _overloaded.add(name)
-        options = dict(NO_WRAPPER)
+        options = dict(unfinished)
         if _inline[name] == "always":  # by LLVM: Numba would type them anew wherever they stand
-            options = {**OPTIONS, "forceinline": True}
+            options = {**OPTIONS, **unfinished, "forceinline": True}
         elif name in VECTORISED:
             options["forceinline"] = True
         if name in IN_ORDER:
@@ -207,13 +226,13 @@ def _install_overloads() -> None:
         )(_lookup(name, _parameters[name]))
 
 
-def _choice(dense: Any, other: Any) -> Any:
+def _choice(question: str, yes: Any, no: Any) -> Any:
     """Return a function with the parameters of both bodies that finds the right one by type."""
-    parameters = _signature(dense)
-    namespace: dict[str, Any] = {"dense": dense, "other": other}
+    parameters = _signature(yes)
+    namespace: dict[str, Any] = {"yes": yes, "no": no}
     exec(
         f"def choice({', '.join(parameters)}):\n"
-        f"    return dense if {parameters[0]}.instance_class.is_dense(None) else other",
+        f"    return yes if {parameters[0]}.instance_class.{question}(None) else no",
         namespace,
     )
     return namespace["choice"]
