@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "by_layout", "compiled", "from_bits", "jitable"]
+__all__ = ["bits_of", "by_layout", "compiled", "from_bits", "jitable", "lesson"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +35,7 @@ _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _jitable: list[Any] = []  # plain functions that kernels may call
 _chosen: list[Any] = []  # functions of two bodies, one for dense data
+_lessons: list[Callable[[], None]] = []  # functions that teach Numba what else there is
 _taught = False
 
 
@@ -139,6 +140,14 @@ def by_layout(dense: F, other: F) -> F:
     return choose  # type: ignore[return-value]
 
 
+def lesson(teach: F) -> F:
+    """Note a function that teaches Numba something when it is loaded."""
+    _lessons.append(teach)
+    if _taught:
+        _install_overloads()
+    return teach
+
+
 def bits_of(x: float) -> int:
     """The 64 bits of a float, as an integer."""
     return int(struct.unpack("<q", struct.pack("<d", x))[0])
@@ -185,6 +194,8 @@ def teach_numba() -> None:
 def _install_overloads() -> None:
     from numba import extending, types
 
+    while _lessons:
+        _lessons.pop()()
     while _jitable:
         extending.register_jitable(**NO_WRAPPER)(_jitable.pop())
     options: Any

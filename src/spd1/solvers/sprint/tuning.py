@@ -41,3 +41,13 @@ FEW_A_ROW = (
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
+
+# Ascent by several threads
+FINER = 4  # stretches instead of one, after sums of moves went too far
+MERGE_STRIP = 512  # columns that are added up at once: they stay in the first cache
+ROUNDING = 1e-12  # of the objective: a dual value that falls by less has not fallen
+ASCENT_BLOCKS = 2  # of rows with copies of their own
+ASCENT_STRETCHES = 8  # of a pass, at most
+WORTH_A_MERGE = 4.0  # entries of a stretch for each column, at least
+LOOK_PIECES, MERGE_PIECES = 16, 8  # that rows and columns are cut into
+WORTH_A_TEAM = 300_000  # stored entries, from which on threads are called

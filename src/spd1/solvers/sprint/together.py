@@ -1,0 +1,72 @@
+"""A call of ``ascend_together`` by all threads of a crew, with the arrays that they share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data.crew import Crew, line_ends
+from ...kernel.team import new_board
+from ...problem import Problem
+from .ascent_blocks import BOARD, SUMS, ascend_together
+from .tuning import (
+    ASCENT_BLOCKS,
+    ASCENT_STRETCHES,
+    LOOK_PIECES,
+    MERGE_PIECES,
+    WORTH_A_MERGE,
+    WORTH_A_TEAM,
+)
+
+__all__ = ["Team", "team_for"]
+
+
+class Team:
+    """Who ascends together, and how rows and columns are cut.
+
+    Parameters
+    ----------
+    problem : Problem
+    A : matrix
+        Its rows, at hand.
+    crew : Crew
+    """
+
+    def __init__(self, problem: Problem, A: Any, crew: Crew) -> None:
+        self.problem, self.A, self.crew = problem, A, crew
+        lines = line_ends(A, LOOK_PIECES)
+        self.ends = np.array([0, *(part.stop for part in lines)], np.int64)
+        self.blocks, self.stretches = ASCENT_BLOCKS, ASCENT_STRETCHES
+
+    def run(
+        self, settings: tuple[Any, ...], y: np.ndarray, G: np.ndarray, u: np.ndarray,
+        record: np.ndarray,
+    ) -> tuple[int, float, float]:  # fmt: skip
+        """Call the kernel once: looks, passes and the largest |G|^2, as ``ascend`` does."""
+        p, outcome = self.problem, np.zeros(4)
+        worth = WORTH_A_MERGE * p.d
+        plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
+        board, sums = new_board(BOARD), np.zeros((len(self.ends) + MERGE_PIECES + 1, SUMS))
+        room = (
+            np.empty((self.blocks, p.d)), np.empty(p.n), np.empty(p.d), np.empty(p.n),
+            np.empty(p.n), *(np.empty(p.n, np.int64) for _ in range(3)),
+        )  # fmt: skip
+
+        def take_part(number: int) -> None:
+            ascend_together(
+                number == 0, self.A, *settings, plan, self.ends, board, sums, y, G, u, *room,
+                record, outcome,
+            )  # fmt: skip
+
+        self.crew.map(take_part, range(self.crew.n_threads))
+        self.failed = int(outcome[3])
+        return int(outcome[0]), float(outcome[1]), float(outcome[2])
+
+
+def team_for(problem: Problem, A: Any) -> Team | None:
+    """A team for data that is worth one, if there is a crew."""
+    crew = problem.grid.crew
+    if crew is None or problem.stored < WORTH_A_TEAM:
+        return None
+    return Team(problem, A, crew)
