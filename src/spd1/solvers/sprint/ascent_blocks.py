@@ -1,13 +1,15 @@
 """Dual ascent by several threads that stay in one kernel: the steps of ``ascent`` in blocks of rows.
 
 A pass is split into stretches, and the rows of a stretch into blocks. Each block visits its rows
-with a copy of G of its own; then the moves of all copies are added up, block by block, and every
-copy starts again from the sum. Looks, norms and the search for rows at rest are cut, too. All cuts
-follow from the data: the bits are the same for any number of threads.
+with a copy of G of its own; then the moves d_k of all copies are added up, block by block, and
+every copy starts again from the sum. Looks, norms and the search for rows at rest are cut, too. All
+cuts follow from the data: the bits are the same for any number of threads.
 
-Sums of moves may go too far, where blocks see the same columns. Then the dual value falls, which
-visits one after the other never make it do: the run goes back to the best point and on with
-stretches a quarter as long; if it falls once more, with one block.
+Blocks that pull the same columns go too far together. So a block takes each of its own moves
+``care`` times, as CoCoA does: if |sum_k d_k|^2 <= care sum_k |d_k|^2, the dual value can't fall.
+With care as large as the number of blocks this always holds; as a rule it does with much less, and
+care is what the moves of the last stretch would have needed. Where the dual value falls, the run
+goes back to the best point, and on with full care: no sum of moves makes it diverge.
 """
 
 from __future__ import annotations
@@ -20,14 +22,15 @@ from ...data.strides import line_dot, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.team import WORDS, adjourn, complete, draw, post, task_done
 from .ascent import LOOKS, hopeless, shuffle, tol_share, visit_rows
-from .tuning import FINER, MERGE_STRIP, ROUNDING
+from .tuning import MERGE_STRIP, ROUNDING
 
 __all__ = ["BOARD", "SUMS", "ascend_together"]
 
 MEASURE, RENEW, VISIT, MERGE, LOOK, SIEVE = range(6)  # kinds of phases
-KIND, FIRST, LAST, MANY = WORDS, WORDS + 1, WORDS + 2, WORDS + 3
+KIND, FIRST, LAST, BLOCKS = WORDS, WORDS + 1, WORDS + 2, WORDS + 3
 BOARD = 4  # words that the phases are described by
 SUMS = 8  # numbers that a task may hand back
+CARE, NEAR = 0, 1  # settings of a phase that are no whole numbers
 
 
 @helper
@@ -40,20 +43,29 @@ def measure(A, b, c, l2, loss, first, last, reach, y):
 
 
 @helper
-def merge(G, copies, first, last, strip):
-    """Add what copies have moved since they left G, in some columns; all start from the sum."""
+def merge(G, copies, care, first, last, strip, sums):
+    """Add what copies have moved since they left G, in some columns; all start from the sum.
+
+    Hands back |sum_k d_k|^2 and sum_k |d_k|^2.
+    """
+    share, together, apart = 1.0 / care, 0.0, 0.0
     for start in range(first, last, MERGE_STRIP):
         size = min(MERGE_STRIP, last - start)
         for k in range(size):
-            strip[k] = G[start + k]
+            strip[k] = 0.0
         for one in range(len(copies)):
             for k in range(size):
-                strip[k] += copies[one, start + k] - G[start + k]
+                move = share * (copies[one, start + k] - G[start + k])
+                strip[k] += move
+                apart += move * move
         for k in range(size):
+            together += strip[k] * strip[k]
+            strip[k] += G[start + k]
             G[start + k] = strip[k]
         for one in range(len(copies)):
             for k in range(size):
                 copies[one, start + k] = strip[k]
+    sums[0], sums[1] = together, apart
 
 
 @helper
@@ -130,8 +142,9 @@ def cut(count, pieces, k):
 
 @kernel
 def ascend_together(
-    leads, A, b, c, l1, l2, loss, kinks, block, key, limits, plan, ends, board, sums,
-    y, G, u, copies, best_y, best_G, best_u, reach, rows, order, blocks, record, outcome,
+    leads, A, b, c, l1, l2, loss, kinks, block, key, limits, plan, ends, board, settings, sums,
+    y, G, u, copies, best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks,
+    record, outcome,
 ):  # fmt: skip
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
@@ -143,55 +156,57 @@ def ascend_together(
         Passes over so few rows that a stretch would read less are left to one block.
     ends : array of int64
         Where pieces of rows begin and end, for looks.
-    board : array of int64
-        See ``kernel.team``.
+    board, settings : arrays
+        See ``kernel.team``; what a phase is told beside.
     sums : array of tasks x SUMS
     copies : array of blocks x d
-    best_y, best_G, best_u, reach, rows, order, blocks : arrays
+    best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks : arrays
         Room to work.
     outcome : array of 4
-        Looks, passes, the largest |G|^2 seen and how often moves went too far.
+        Looks, passes, the largest |G|^2 seen, and whether moves went too far.
     """
     tol, floor, budget, left = limits
     parts, stretches, a_row, worth = plan
-    n, d, pieces, many_blocks = len(y), len(G), len(ends) - 1, len(copies)
+    n, d, pieces, all_blocks = len(y), len(G), len(ends) - 1, len(copies)
     scale = -1.0 / l2
     strip = np.empty(MERGE_STRIP)
     kind, tasks, many, fresh = MEASURE, pieces, False, False
     start, stop, size, active, count, drawn = 0, 0, 1, 0, 0, 0
-    looks, ahead, passes_left, failed = 0, 2, 0, 0
+    looks, ahead, passes_left, failed = 0, 2, 0, False
     passes, moved, last_moved, wanted, near = 0.0, 0.0, 0.0, 0.0, 0.0
-    largest, best = 0.0, -math.inf
+    largest, best, care = 0.0, -math.inf, float(len(copies))
     while True:
         if leads:
             board[KIND], board[FIRST], board[LAST] = kind, start, stop
-            board[MANY] = 1 if many else 0
-            sums[len(sums) - 1, 0] = near
+            board[BLOCKS] = all_blocks if many else 1
+            settings[CARE], settings[NEAR] = care if many else 1.0, near
             post(board, tasks)
         k = draw(board, leads)
         while k >= 0:
             now = board[KIND]
             if now == VISIT:
-                first, rows_here = board[FIRST], board[LAST] - board[FIRST]
-                shared = 1 if board[MANY] == 0 else many_blocks
-                low = first + cut(rows_here, shared, k)
-                high = first + cut(rows_here, shared, k + 1)
-                mine = G if board[MANY] == 0 else copies[k]
+                first, here = board[FIRST], board[LAST] - board[FIRST]
+                shared, cautious = board[BLOCKS], settings[CARE]
+                low, high = first + cut(here, shared, k), first + cut(here, shared, k + 1)
                 sums[k, 0] = 0.0
                 if high > low:
+                    for p in range(low, high):
+                        i = order[p]
+                        c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
                     sums[k, 0] = visit_rows(
-                        A, b, c, reach, loss, l1, scale, y, mine, order[low:high], high - low
-                    )
+                        A, b, c_here, reach_here, loss, l1, scale, y,
+                        G if shared == 1 else copies[k], order[low:high], high - low,
+                    ) / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
-                merge(G, copies, cut(d, parts, k), cut(d, parts, k + 1), strip)
+                low, high = cut(d, parts, k), cut(d, parts, k + 1)
+                merge(G, copies, settings[CARE], low, high, strip, sums[k])
             elif now == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
             elif now == MEASURE:
                 measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y)
             elif now == SIEVE:
-                sums[k, 0] = sieve(
-                    reach, b, loss, u, y, sums[len(sums) - 1, 0], ends[k], ends[k + 1], rows
-                )
+                low, high = ends[k], ends[k + 1]
+                sums[k, 0] = sieve(reach, b, loss, u, y, settings[NEAR], low, high, rows)
             elif k < pieces:
                 look_at_rows(
                     A, b, c, reach, loss, l1, scale, G, y, ends[k], ends[k + 1], u, sums[k]
@@ -218,6 +233,14 @@ def ascend_together(
             if many:
                 kind, tasks = MERGE, parts
                 continue
+        elif kind == MERGE:
+            together, apart = 0.0, 0.0
+            for k in range(parts):
+                together += sums[k, 0]
+                apart += sums[k, 1]
+            care = float(all_blocks)
+            if not failed and apart > 0.0:
+                care = min(max(together / apart, 1.0), care)
         elif kind == SIEVE:
             active, begin = 0, True
             for k in range(pieces):
@@ -240,9 +263,8 @@ def ascend_together(
             primal += 0.5 * total / l2 + l1 * length / l2
             dual = -(conjugate + 0.5 * total / l2)
             length = max(max(abs(primal), abs(dual)), floor)
-            if failed < 2 and not dual >= best - ROUNDING * length:
-                failed += 1  # moves went too far: back, and on with more care
-                fresh = False
+            if not failed and not dual >= best - ROUNDING * length:
+                failed, fresh, care = True, False, float(all_blocks)
                 take_over(best_y, best_u, best_G, y, u, G)
                 if passes >= budget:
                     break
@@ -281,16 +303,16 @@ def ascend_together(
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
             moved, stop = 0.0, 0
-            fine = stretches * (FINER if failed > 0 else 1)
-            fine = min(fine, int(active * a_row / worth))
-            many = fine > 0 and failed < 2
+            fine = min(stretches, int(active * a_row / worth))
+            many = fine > 0
             size = (active + fine - 1) // fine if many else active
             if many and not fresh:
                 kind, tasks, fresh = RENEW, parts, True
                 continue
             fresh = many
         start, stop = stop, min(stop + size, active)
-        kind, tasks = VISIT, many_blocks if many else 1
+        kind, tasks = VISIT, all_blocks if many else 1
     if leads:
-        outcome[0], outcome[1], outcome[2], outcome[3] = looks, passes, largest, failed
+        outcome[0], outcome[1], outcome[2] = looks, passes, largest
+        outcome[3] = 1.0 if failed else 0.0
         adjourn(board)

@@ -47,20 +47,20 @@ class Team:
         p, outcome = self.problem, np.zeros(4)
         worth = WORTH_A_MERGE * p.d
         plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
-        board, sums = new_board(BOARD), np.zeros((len(self.ends) + MERGE_PIECES + 1, SUMS))
+        board, phase, sums = new_board(BOARD), np.zeros(2), np.zeros((len(self.ends) + MERGE_PIECES, SUMS))
         room = (
             np.empty((self.blocks, p.d)), np.empty(p.n), np.empty(p.d), np.empty(p.n),
-            np.empty(p.n), *(np.empty(p.n, np.int64) for _ in range(3)),
+            np.empty(p.n), np.empty(p.n), np.empty(p.n), *(np.empty(p.n, np.int64) for _ in range(3)),
         )  # fmt: skip
 
         def take_part(number: int) -> None:
             ascend_together(
-                number == 0, self.A, *settings, plan, self.ends, board, sums, y, G, u, *room,
+                number == 0, self.A, *settings, plan, self.ends, board, phase, sums, y, G, u, *room,
                 record, outcome,
             )  # fmt: skip
 
         self.crew.map(take_part, range(self.crew.n_threads))
-        self.failed = int(outcome[3])
+        self.failed = outcome[3] > 0.0
         return int(outcome[0]), float(outcome[1]), float(outcome[2])
 
 

@@ -43,7 +43,6 @@ NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kern
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
 
 # Ascent by several threads
-FINER = 4  # stretches instead of one, after sums of moves went too far
 MERGE_STRIP = 512  # columns that are added up at once: they stay in the first cache
 ROUNDING = 1e-12  # of the objective: a dual value that falls by less has not fallen
 ASCENT_BLOCKS = 2  # of rows with copies of their own
