@@ -1,15 +1,13 @@
-"""Dual ascent by several threads that stay in one kernel: the steps of ``ascent`` in blocks of rows.
+"""Dual ascent by several threads that stay in one kernel: steps of ``ascent`` in blocks of rows.
 
 A pass is split into stretches, and the rows of a stretch into blocks. Each block visits its rows
-with a copy of G of its own; then the moves d_k of all copies are added up, block by block, and
-every copy starts again from the sum. Looks, norms and the search for rows at rest are cut, too. All
-cuts follow from the data: the bits are the same for any number of threads.
+with a copy of G of its own; then the moves of all copies are added up, see ``solvers.merging``.
+Looks, norms and the search for rows at rest are cut, too. All cuts follow from the data: the bits
+are the same for any number of threads.
 
-Blocks that pull the same columns go too far together. So a block takes each of its own moves
-``care`` times, as CoCoA does: if |sum_k d_k|^2 <= care sum_k |d_k|^2, the dual value can't fall.
-With care as large as the number of blocks this always holds; as a rule it does with much less, and
-care is what the moves of the last stretch would have needed. Where the dual value falls, the run
-goes back to the best point, and on with full care: no sum of moves makes it diverge.
+How often a block takes its own moves is what the last stretch would have needed. Where the dual
+value falls nevertheless, the run goes back to the best point, and on with full care: no sum of
+moves makes it diverge.
 """
 
 from __future__ import annotations
@@ -21,8 +19,10 @@ import numpy as np
 from ...data.strides import line_dot, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.team import WORDS, adjourn, complete, draw, post, task_done
+from ..merging import add_up, cut, needed_care, renew
+from ..tuning import MERGE_STRIP
 from .ascent import LOOKS, hopeless, shuffle, tol_share, visit_rows
-from .tuning import MERGE_STRIP, ROUNDING
+from .tuning import ROUNDING
 
 __all__ = ["BOARD", "SUMS", "ascend_together"]
 
@@ -40,40 +40,6 @@ def measure(A, b, c, l2, loss, first, last, reach, y):
         reach[i] = c[i] * own_square(A, i) / l2
         if not reach[i] > 0.0:
             y[i] = loss.derivative(0.0, b[i])
-
-
-@helper
-def merge(G, copies, care, first, last, strip, sums):
-    """Add what copies have moved since they left G, in some columns; all start from the sum.
-
-    Hands back |sum_k d_k|^2 and sum_k |d_k|^2.
-    """
-    share, together, apart = 1.0 / care, 0.0, 0.0
-    for start in range(first, last, MERGE_STRIP):
-        size = min(MERGE_STRIP, last - start)
-        for k in range(size):
-            strip[k] = 0.0
-        for one in range(len(copies)):
-            for k in range(size):
-                move = share * (copies[one, start + k] - G[start + k])
-                strip[k] += move
-                apart += move * move
-        for k in range(size):
-            together += strip[k] * strip[k]
-            strip[k] += G[start + k]
-            G[start + k] = strip[k]
-        for one in range(len(copies)):
-            for k in range(size):
-                copies[one, start + k] = strip[k]
-    sums[0], sums[1] = together, apart
-
-
-@helper
-def renew(G, copies, first, last):
-    """Let all copies be G, in some columns."""
-    for one in range(len(copies)):
-        for j in range(first, last):
-            copies[one, j] = G[j]
 
 
 @helper
@@ -134,12 +100,6 @@ def take_over(y, u, G, to_y, to_u, to_G):
         to_G[j] = G[j]
 
 
-@helper
-def cut(count, pieces, k):
-    """Where piece k of so many things begins."""
-    return count * k // pieces
-
-
 @kernel
 def ascend_together(
     leads, A, b, c, l1, l2, loss, kinks, block, key, limits, plan, ends, board, settings, sums,
@@ -169,12 +129,12 @@ def ascend_together(
     parts, stretches, a_row, worth = plan
     n, d, pieces, all_blocks = len(y), len(G), len(ends) - 1, len(copies)
     scale = -1.0 / l2
-    strip = np.empty(MERGE_STRIP)
+    strip, unit = np.empty(MERGE_STRIP), np.ones(1)
     kind, tasks, many, fresh = MEASURE, pieces, False, False
     start, stop, size, active, count, drawn = 0, 0, 1, 0, 0, 0
     looks, ahead, passes_left, failed = 0, 2, 0, False
     passes, moved, last_moved, wanted, near = 0.0, 0.0, 0.0, 0.0, 0.0
-    largest, best, care = 0.0, -math.inf, float(len(copies))
+    largest, best, care, most = 0.0, -math.inf, float(len(copies)), float(len(copies))
     while True:
         if leads:
             board[KIND], board[FIRST], board[LAST] = kind, start, stop
@@ -199,7 +159,7 @@ def ascend_together(
                     ) / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
                 low, high = cut(d, parts, k), cut(d, parts, k + 1)
-                merge(G, copies, settings[CARE], low, high, strip, sums[k])
+                add_up(G, G, copies, unit, True, settings[CARE], low, high, strip, sums[k])
             elif now == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
             elif now == MEASURE:
@@ -238,9 +198,7 @@ def ascend_together(
             for k in range(parts):
                 together += sums[k, 0]
                 apart += sums[k, 1]
-            care = float(all_blocks)
-            if not failed and apart > 0.0:
-                care = min(max(together / apart, 1.0), care)
+            care = needed_care(together, apart, most) if not failed else most
         elif kind == SIEVE:
             active, begin = 0, True
             for k in range(pieces):
@@ -264,7 +222,7 @@ def ascend_together(
             dual = -(conjugate + 0.5 * total / l2)
             length = max(max(abs(primal), abs(dual)), floor)
             if not failed and not dual >= best - ROUNDING * length:
-                failed, fresh, care = True, False, float(all_blocks)
+                failed, fresh, care = True, False, most
                 take_over(best_y, best_u, best_G, y, u, G)
                 if passes >= budget:
                     break

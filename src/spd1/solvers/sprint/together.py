@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...data.crew import Crew, line_ends
 from ...kernel.team import new_board
 from ...problem import Problem
+from ..tuning import MERGE_PIECES, TEAM_BLOCKS, TEAM_STRETCHES, WORTH_A_MERGE, WORTH_A_TEAM
 from .ascent_blocks import BOARD, SUMS, ascend_together
-from .tuning import (
-    ASCENT_BLOCKS,
-    ASCENT_STRETCHES,
-    LOOK_PIECES,
-    MERGE_PIECES,
-    WORTH_A_MERGE,
-    WORTH_A_TEAM,
-)
+from .tuning import LOOK_PIECES
 
 __all__ = ["Team", "team_for"]
 
@@ -37,7 +31,7 @@ class Team:
         self.problem, self.A, self.crew = problem, A, crew
         lines = line_ends(A, LOOK_PIECES)
         self.ends = np.array([0, *(part.stop for part in lines)], np.int64)
-        self.blocks, self.stretches = ASCENT_BLOCKS, ASCENT_STRETCHES
+        self.blocks, self.stretches = TEAM_BLOCKS, TEAM_STRETCHES
 
     def run(
         self, settings: tuple[Any, ...], y: np.ndarray, G: np.ndarray, u: np.ndarray,
@@ -47,19 +41,17 @@ class Team:
         p, outcome = self.problem, np.zeros(4)
         worth = WORTH_A_MERGE * p.d
         plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
-        board, phase, sums = new_board(BOARD), np.zeros(2), np.zeros((len(self.ends) + MERGE_PIECES, SUMS))
-        room = (
-            np.empty((self.blocks, p.d)), np.empty(p.n), np.empty(p.d), np.empty(p.n),
-            np.empty(p.n), np.empty(p.n), np.empty(p.n), *(np.empty(p.n, np.int64) for _ in range(3)),
-        )  # fmt: skip
-
-        def take_part(number: int) -> None:
-            ascend_together(
-                number == 0, self.A, *settings, plan, self.ends, board, phase, sums, y, G, u, *room,
-                record, outcome,
-            )  # fmt: skip
-
-        self.crew.map(take_part, range(self.crew.n_threads))
+        board, phase = new_board(BOARD), np.zeros(2)
+        sums = np.zeros((len(self.ends) + MERGE_PIECES, SUMS))
+        best = (np.empty(p.n), np.empty(p.d), np.empty(p.n))
+        of_rows = (np.empty(p.n) for _ in range(3))
+        orders = (np.empty(p.n, np.int64) for _ in range(3))
+        arguments: list[Any] = [
+            self.A, *settings, plan, self.ends, board, phase, sums, y, G, u,
+            np.empty((self.blocks, p.d)), *best, *of_rows, *orders, record, outcome,
+        ]  # fmt: skip
+        threads = range(self.crew.n_threads)
+        self.crew.map(lambda number: ascend_together(number == 0, *arguments), threads)
         self.failed = outcome[3] > 0.0
         return int(outcome[0]), float(outcome[1]), float(outcome[2])
 

@@ -43,10 +43,5 @@ NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kern
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
 
 # Ascent by several threads
-MERGE_STRIP = 512  # columns that are added up at once: they stay in the first cache
 ROUNDING = 1e-12  # of the objective: a dual value that falls by less has not fallen
-ASCENT_BLOCKS = 2  # of rows with copies of their own
-ASCENT_STRETCHES = 8  # of a pass, at most
-WORTH_A_MERGE = 4.0  # entries of a stretch for each column, at least
-LOOK_PIECES, MERGE_PIECES = 16, 8  # that rows and columns are cut into
-WORTH_A_TEAM = 300_000  # stored entries, from which on threads are called
+LOOK_PIECES = 16  # that rows are cut into
