@@ -24,11 +24,11 @@ import numpy as np
 from .jit import helper
 from .pieces import lesson
 
-__all__ = ["WORDS", "adjourn", "complete", "draw", "new_board", "post", "task_done"]
+__all__ = ["TEAM_WORDS", "adjourn", "complete", "draw", "new_board", "post", "task_done"]
 
 LINE = 8  # words of a cache line: what different threads write lies apart
 TICKET, DONE, OVER, COUNT = 0, LINE, 2 * LINE, 3 * LINE
-WORDS = 4 * LINE  # of a board that are spoken for; what lies behind is the caller's
+TEAM_WORDS = 4 * LINE  # of a board that are spoken for; what lies behind is the caller's
 PHASE = 1 << 20  # a ticket is the number of the phase times this, and the tasks to be had
 SPINS = 2_000  # looks at the board before a thread lets others have its core: about 50 us
 
@@ -36,8 +36,8 @@ _plain = threading.Lock()  # where kernels run as plain Python
 
 
 def new_board(more: int = 0) -> np.ndarray:
-    """A board with so many words for the caller, behind the first ``WORDS``."""
-    return np.zeros(WORDS + max(more, 1), np.int64)
+    """A board with so many words for the caller, behind the first ``TEAM_WORDS``."""
+    return np.zeros(TEAM_WORDS + max(more, 1), np.int64)
 
 
 def peek(board: np.ndarray, at: int) -> int:

@@ -18,19 +18,30 @@ import numpy as np
 
 from ...data.strides import line_dot, own_square, soft_dot
 from ...kernel.jit import helper, kernel
-from ...kernel.team import WORDS, adjourn, complete, draw, post, task_done
-from ..merging import add_up, cut, needed_care, renew
+from ...kernel.team import adjourn, complete, draw, post, task_done
+from ..merging import (
+    APART,
+    FIRST,
+    KIND,
+    LAST,
+    MERGE,
+    RENEW,
+    SHARED,
+    TOGETHER,
+    VISIT,
+    add_up,
+    cut,
+    needed_care,
+    renew,
+)
 from ..tuning import MERGE_STRIP
 from .ascent import LOOKS, hopeless, shuffle, tol_share, visit_rows
-from .tuning import ROUNDING
+from .tuning import FALLEN
 
-__all__ = ["BOARD", "SUMS", "ascend_together"]
+__all__ = ["ascend_together"]
 
-MEASURE, RENEW, VISIT, MERGE, LOOK, SIEVE = range(6)  # kinds of phases
-KIND, FIRST, LAST, BLOCKS = WORDS, WORDS + 1, WORDS + 2, WORDS + 3
-BOARD = 4  # words that the phases are described by
-SUMS = 8  # numbers that a task may hand back
-CARE, NEAR = 0, 1  # settings of a phase that are no whole numbers
+MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge
+HOW_CAREFUL, HOW_NEAR = 0, 1  # settings of a phase that are no whole numbers
 
 
 @helper
@@ -138,15 +149,15 @@ def ascend_together(
     while True:
         if leads:
             board[KIND], board[FIRST], board[LAST] = kind, start, stop
-            board[BLOCKS] = all_blocks if many else 1
-            settings[CARE], settings[NEAR] = care if many else 1.0, near
+            board[SHARED] = all_blocks if many else 1
+            settings[HOW_CAREFUL], settings[HOW_NEAR] = care if many else 1.0, near
             post(board, tasks)
         k = draw(board, leads)
         while k >= 0:
             now = board[KIND]
             if now == VISIT:
                 first, here = board[FIRST], board[LAST] - board[FIRST]
-                shared, cautious = board[BLOCKS], settings[CARE]
+                shared, cautious = board[SHARED], settings[HOW_CAREFUL]
                 low, high = first + cut(here, shared, k), first + cut(here, shared, k + 1)
                 sums[k, 0] = 0.0
                 if high > low:
@@ -159,14 +170,14 @@ def ascend_together(
                     ) / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
                 low, high = cut(d, parts, k), cut(d, parts, k + 1)
-                add_up(G, G, copies, unit, True, settings[CARE], low, high, strip, sums[k])
+                add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
             elif now == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
             elif now == MEASURE:
                 measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y)
             elif now == SIEVE:
                 low, high = ends[k], ends[k + 1]
-                sums[k, 0] = sieve(reach, b, loss, u, y, settings[NEAR], low, high, rows)
+                sums[k, 0] = sieve(reach, b, loss, u, y, settings[HOW_NEAR], low, high, rows)
             elif k < pieces:
                 look_at_rows(
                     A, b, c, reach, loss, l1, scale, G, y, ends[k], ends[k + 1], u, sums[k]
@@ -196,8 +207,8 @@ def ascend_together(
         elif kind == MERGE:
             together, apart = 0.0, 0.0
             for k in range(parts):
-                together += sums[k, 0]
-                apart += sums[k, 1]
+                together += sums[k, TOGETHER]
+                apart += sums[k, APART]
             care = needed_care(together, apart, most) if not failed else most
         elif kind == SIEVE:
             active, begin = 0, True
@@ -221,7 +232,7 @@ def ascend_together(
             primal += 0.5 * total / l2 + l1 * length / l2
             dual = -(conjugate + 0.5 * total / l2)
             length = max(max(abs(primal), abs(dual)), floor)
-            if not failed and not dual >= best - ROUNDING * length:
+            if not failed and not dual >= best - FALLEN * length:
                 failed, fresh, care = True, False, most
                 take_over(best_y, best_u, best_G, y, u, G)
                 if passes >= budget:

@@ -9,8 +9,9 @@ import numpy as np
 from ...data.crew import Crew, line_ends
 from ...kernel.team import new_board
 from ...problem import Problem
+from ..merging import BOARD, TASK_SUMS
 from ..tuning import MERGE_PIECES, TEAM_BLOCKS, TEAM_STRETCHES, WORTH_A_MERGE, WORTH_A_TEAM
-from .ascent_blocks import BOARD, SUMS, ascend_together
+from .ascent_blocks import ascend_together
 from .tuning import LOOK_PIECES
 
 __all__ = ["Team", "team_for"]
@@ -42,7 +43,7 @@ class Team:
         worth = WORTH_A_MERGE * p.d
         plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
         board, phase = new_board(BOARD), np.zeros(2)
-        sums = np.zeros((len(self.ends) + MERGE_PIECES, SUMS))
+        sums = np.zeros((len(self.ends) + MERGE_PIECES, TASK_SUMS))
         best = (np.empty(p.n), np.empty(p.d), np.empty(p.n))
         of_rows = (np.empty(p.n) for _ in range(3))
         orders = (np.empty(p.n, np.int64) for _ in range(3))

@@ -16,8 +16,25 @@ import numpy as np
 
 from ....data.crew import Crew
 from ....kernel.jit import by_layout, kernel
-from ....kernel.team import WORDS, adjourn, complete, draw, new_board, post, task_done
-from ...merging import add_up, cut, needed_care, renew
+from ....kernel.team import adjourn, complete, draw, new_board, post, task_done
+from ...merging import (
+    APART,
+    BOARD,
+    FIRST,
+    KIND,
+    LAST,
+    MERGE,
+    RENEW,
+    SHARED,
+    SIDE,
+    TASK_SUMS,
+    TOGETHER,
+    VISIT,
+    add_up,
+    cut,
+    needed_care,
+    renew,
+)
 from ...tuning import (
     MERGE_PIECES,
     MERGE_STRIP,
@@ -30,10 +47,7 @@ from .coordinate import best_end, minimiser
 
 __all__ = ["descend_by", "descend_together", "worth_a_team"]
 
-VISIT, MERGE, RENEW = range(3)  # kinds of phases
-KIND, FIRST, LAST, BLOCKS, SIDE = range(WORDS, WORDS + 5)
-GAIN, READ = 0, 1  # what a block hands back
-TOGETHER, APART = 0, 1  # what a merge hands back
+GAINED, HAS_READ = 0, 1  # what a block hands back
 
 
 def sparse_block(B, ids, which, low, high, table, z, curvature, bend, flat, care, slope, sums):
@@ -145,14 +159,14 @@ def descend_together(
     while True:
         if leads:
             board[KIND], board[FIRST], board[LAST], board[SIDE] = kind, start, stop, side
-            board[BLOCKS] = all_blocks if many else 1
+            board[SHARED] = all_blocks if many else 1
             settings[0] = care if many else 1.0
             post(board, tasks)
         k = draw(board, leads)
         while k >= 0:
             now, here = board[KIND], board[SIDE]
             if now == VISIT:
-                first, count, shared = board[FIRST], board[LAST] - board[FIRST], board[BLOCKS]
+                first, count, shared = board[FIRST], board[LAST] - board[FIRST], board[SHARED]
                 low, high = first + cut(count, shared, k), first + cut(count, shared, k + 1)
                 visit_block(
                     B, ids, which, low, high, table, z, curvature, bend, flat, settings[0],
@@ -174,8 +188,8 @@ def descend_together(
         if kind == VISIT:
             won = 0.0
             for k in range(tasks):
-                won += sums[k, GAIN]
-                read += sums[k, READ]
+                won += sums[k, GAINED]
+                read += sums[k, HAS_READ]
             if many:
                 kind, tasks = MERGE, parts
                 continue
@@ -242,9 +256,10 @@ def descend_by(
     width, outcome = len(slope), np.zeros(4)
     worth = max(WORTH_A_MERGE * width * lines / entries, TEAM_BLOCKS * LINES_A_BLOCK)
     arguments: list[Any] = [
-        B, ids, *model, *sweeps, (SWEEP_STRETCHES, worth, MERGE_PIECES), new_board(5), np.zeros(1),
-        np.zeros((MERGE_PIECES + TEAM_BLOCKS, 8)), np.empty((2, width)),
-        np.empty((TEAM_BLOCKS, width)), np.empty(lines, np.int64), np.empty(lines), outcome,
+        B, ids, *model, *sweeps, (SWEEP_STRETCHES, worth, MERGE_PIECES),
+        new_board(BOARD), np.zeros(1), np.zeros((MERGE_PIECES + TEAM_BLOCKS, TASK_SUMS)),
+        np.empty((2, width)), np.empty((TEAM_BLOCKS, width)), np.empty(lines, np.int64),
+        np.empty(lines), outcome,
     ]  # fmt: skip
     crew.map(lambda number: descend_together(number == 0, *arguments), range(crew.n_threads))
     return float(outcome[0]), float(outcome[1]), float(outcome[2])
