@@ -27,6 +27,7 @@ from .tuning import (
     EASY_TALL,
     EASY_VERY_TALL,
     ENTRIES_A_CALL,
+    ENTRIES_OF_MUCH,
     FEW_A_ROW,
     FEW_ENTRIES,
     FEWEST_OF_MUCH,
@@ -256,8 +257,10 @@ def dash(
 def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     """Call the kernel once; returns how many looks it took."""
     record = np.empty((LOOKS, 4))
-    few = FEWEST_PASSES if problem.stored <= MOST_ENTRIES else FEWEST_OF_MUCH
-    ahead = min(state.left, max(few, ENTRIES_A_CALL / problem.stored))
+    few, many = FEWEST_PASSES, ENTRIES_A_CALL
+    if problem.stored > MOST_ENTRIES:
+        few, many = FEWEST_OF_MUCH, ENTRIES_OF_MUCH
+    ahead = min(state.left, max(few, many / problem.stored))
     start = clock()
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start

@@ -17,7 +17,7 @@ MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will do
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
 FEWEST_PASSES = 12.0  # ... but so many passes
-FEWEST_OF_MUCH = 4.0  # ... or so many, of more than the former
+ENTRIES_OF_MUCH, FEWEST_OF_MUCH = 2.5e8, 4.0  # the same of larger data: a second or a few
 MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
     40.0,
