@@ -48,16 +48,22 @@ def add_up(base, out, copies, weights, flat, care, first, last, strip, sums):
         size = min(MERGE_STRIP, last - start)
         for k in range(size):
             strip[k] = 0.0
+        # A loop either writes or sums up: one that does both is compiled twice, for arrays that
+        # may overlap, too, and which of the two runs would depend on where arrays happen to lie.
+        for one in range(len(copies)):
+            for k in range(size):
+                strip[k] += share * (copies[one, start + k] - base[start + k])
         for one in range(len(copies)):
             for k in range(size):
                 move = share * (copies[one, start + k] - base[start + k])
                 weight = weights[0] if flat else weights[start + k]
-                strip[k] += move
                 apart += move * move / weight if weight > 0.0 else 0.0
         for k in range(size):
             weight = weights[0] if flat else weights[start + k]
             together += strip[k] * strip[k] / weight if weight > 0.0 else 0.0
+        for k in range(size):
             strip[k] += base[start + k]
+        for k in range(size):
             out[start + k] = strip[k]
         for one in range(len(copies)):
             for k in range(size):
