@@ -1,12 +1,15 @@
 """Time to a proven gap of 1e-6 with one thread and with two, beside those who have threads, too.
 
-    SPD1_DATA=folder python benchmarks/threads.py                       0.25 GB of synthetic data
-    python benchmarks/threads.py --gigabytes 2 --data folder
-    python benchmarks/threads.py --only gisette --losses lasso-0.1 --peers
+    SPD1_DATA=folder python benchmarks/threads.py                   all of it, 12 minutes at most
+    python benchmarks/threads.py --gigabytes 0.25 --data folder     smaller synthetic data
+    python benchmarks/threads.py --only gisette --losses lasso --no-peers --no-races
 
 Runs take turns in one process; the fastest of each counts. Problems that take less than 50 ms on
-one thread are left out of the means. The share that stays serial is what is left of one thread's
-processor time after all work that is cut into pieces.
+one thread are left out of the means. The *serial share* is what is left of one thread's processor
+time after all work that is cut into pieces.
+
+Every problem gets an equal share of what is left of the budget; one round of runs, after a first
+one that compiles, is made in any case as long as the budget lasts.
 """
 
 from __future__ import annotations
@@ -16,19 +19,23 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from race_problems import DATA_SETS, Instance, l1_max, unit_rows
+from race_problems import DATA_SETS, Instance, l1_max
 
 TOL = 1e-6
 LEAST_SECONDS = 0.05
 L2S = {"20news": 1e-4, "gisette-like": 1e-2, "synthetic-10000": 1e-3, "dense": 1e-3, "sparse": 1e-4}
 LOSSES = ("logistic", "squared_hinge", "hinge", "lasso-0.1", "lasso-0.01")
+PEER_SETTINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+PEER_SECONDS = 12.0  # of all settings of a peer: it is left there, if none was close enough
+RACE_SECONDS = 6.0  # of a run of rows
+LARGEST_RACE = 5e7  # stored entries
 
 
 def dense_data(gigabytes: float, columns: int = 2500) -> tuple[Any, np.ndarray]:
@@ -41,43 +48,71 @@ def dense_data(gigabytes: float, columns: int = 2500) -> tuple[Any, np.ndarray]:
 
 
 def sparse_data(gigabytes: float, a_row: int = 100) -> tuple[Any, np.ndarray]:
-    """Rows of length 1 whose columns are as popular as words are."""
+    """Rows of length 1, a few of whose columns are in nearly all of them and most in hardly any.
+
+    Entry k of a row is in column d ((k + u) / a_row)^3 + k, u uniform: in order, none twice.
+    """
     rng = np.random.default_rng(0)
     n = max(int(gigabytes * 2**30 / 12 / a_row), 10)
     d = max(n // 5, 1000)
-    columns = (rng.zipf(1.3, size=n * a_row) % d).astype(np.int32)
-    ends = np.arange(0, n * a_row + 1, a_row)
-    A = sp.csr_matrix((rng.random(n * a_row), columns, ends), shape=(n, d))
-    A.sum_duplicates()
-    A = unit_rows(A)
+    values, columns = np.empty((n, a_row)), np.empty((n, a_row), np.int32)
+    order = np.arange(a_row)
+    for first in range(0, n, 50_000):
+        part = slice(first, min(first + 50_000, n))
+        shape = (part.stop - part.start, a_row)
+        share = (order + rng.random(shape, dtype=np.float32)) / a_row
+        columns[part] = (d - a_row) * np.minimum(share, 1.0) ** 3 + order
+        found = rng.random(shape)
+        values[part] = found / np.sqrt(np.einsum("ij,ij->i", found, found))[:, None]
+    ends = np.arange(0, n * a_row + 1, a_row, dtype=np.int32)
+    A = sp.csr_matrix((values.ravel(), columns.ravel(), ends), shape=(n, d))
     margins = A @ rng.standard_normal(d)
     return A, np.where(margins + margins.std() * rng.standard_normal(n) > 0, 1.0, -1.0)
 
 
-def instances(folder: Path | None, gigabytes: float, only: str) -> Iterator[Instance]:
-    """The problems, data set by data set."""
-    for name, l2 in L2S.items():
+def data_sets(
+    folder: Path | None, gigabytes: float, only: str
+) -> Iterator[tuple[str, Any, np.ndarray]]:
+    """Names, data and labels, one at a time: two of them need not fit into memory."""
+    for name in L2S:
         if only not in name:
             continue
         if name in ("dense", "sparse"):
-            A, b = (dense_data if name == "dense" else sparse_data)(gigabytes)
-        else:
-            found = next(one for one in DATA_SETS if one.name == name)
-            if found.file and folder is None:
-                print(f"{name} is left out: set SPD1_DATA, or --data, to the LIBSVM files")
-                continue
-            A, b = found.make(folder)
-        for loss in LOSSES:
-            if loss.startswith("lasso"):
-                l1 = float(loss.split("-")[1]) * l1_max(A, b, "squared")
-                yield Instance(f"lasso/{name}/{loss}", A, b, "squared", l1, 0.0)
-            else:
-                family = f"l2-{loss.replace('_', '-')}"
-                yield Instance(f"{family}/{name}", A, b, loss, 0.0, l2)
+            yield (name, *(dense_data if name == "dense" else sparse_data)(gigabytes))
+            continue
+        found = next(one for one in DATA_SETS if one.name == name)
+        if found.file and folder is None:
+            print(f"{name} is left out: set SPD1_DATA, or --data, to the LIBSVM files")
+            continue
+        yield (name, *found.make(folder))
 
 
-def timed(problem: Any, repeats: int) -> tuple[dict[str, float], float, str]:
-    """Seconds of serial, one thread and two, in turns; the serial share; what auto did."""
+def instance(name: str, A: Any, b: np.ndarray, loss: str) -> Instance:
+    """One problem of a data set."""
+    if loss.startswith("lasso"):
+        l1 = float(loss.split("-")[1]) * l1_max(A, b, "squared")
+        return Instance(f"lasso/{name}/{loss}", A, b, "squared", l1, 0.0)
+    return Instance(f"l2-{loss.replace('_', '-')}/{name}", A, b, loss, 0.0, L2S[name])
+
+
+class Budget:
+    """Seconds that are left, and how they are shared."""
+
+    def __init__(self, seconds: float, shares: int) -> None:
+        self.end, self.shares = time.perf_counter() + seconds, shares
+
+    @property
+    def left(self) -> float:
+        return self.end - time.perf_counter()
+
+    def take(self) -> float:
+        """An equal share of what is left."""
+        self.shares -= 1
+        return max(self.left, 0.0) / max(self.shares + 1, 1)
+
+
+def timed(problem: Any, repeats: int, seconds: float) -> tuple[dict[str, float], str]:
+    """Seconds of serial, one thread and two, in turns, as often as there is time; what auto did."""
     import spd1
 
     options: dict[str, dict[str, Any]] = {
@@ -85,17 +120,22 @@ def timed(problem: Any, repeats: int) -> tuple[dict[str, float], float, str]:
         "1": {"engine": "threads", "n_threads": 1},
         "2": {"engine": "threads", "n_threads": 2},
     }
-    best = dict.fromkeys(options, math.inf)
-    bits = {}
-    for _ in range(repeats + 1):  # the first one compiles
+    best, bits, start = dict.fromkeys(options, math.inf), {}, time.perf_counter()
+    for turn in range(repeats + 1):  # the first one compiles
+        began = time.perf_counter()
         for name, option in options.items():
-            start = time.perf_counter()
+            at = time.perf_counter()
             found = spd1.solve(problem, tol=TOL, **option)
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], time.perf_counter() - at)
             bits[name] = found.x.tobytes()
-    if bits["1"] != bits["2"]:
-        raise SystemExit(f"{problem}: one thread and two differ")
-    return best, serial_share(problem), found.method
+            if not found.converged:
+                raise RuntimeError(f"{name}: {found.status} at a gap of {found.rel_gap:.1e}")
+        if bits["1"] != bits["2"]:
+            raise RuntimeError("one thread and two differ in their bits")
+        took = time.perf_counter() - began
+        if turn > 0 and time.perf_counter() - start + took > seconds:
+            break
+    return best, found.method
 
 
 def serial_share(problem: Any) -> float:
@@ -108,8 +148,7 @@ def serial_share(problem: Any) -> float:
     def counted(self: Threads, function: Any, items: Any) -> list[Any]:
         start = time.thread_time()
         found = plain(self, function, items)
-        if len(items) > 1:
-            spent[0] += time.thread_time() - start
+        spent[0] += time.thread_time() - start
         return found
 
     Threads.map = counted  # type: ignore[method-assign]
@@ -121,20 +160,22 @@ def serial_share(problem: Any) -> float:
         Threads.map = plain  # type: ignore[method-assign]
 
 
-def peer_seconds(one: Instance, optimum: float, name: str) -> float | None:
-    """The fastest setting of a peer with two threads that comes within 1e-6 of the optimum."""
-    best = None
-    for setting in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
+def peer_seconds(one: Instance, optimum: float, name: str) -> str:
+    """The first setting of a peer with two threads that comes within 1e-6 of the optimum."""
+    spent = 0.0
+    for setting in PEER_SETTINGS:
         model = peer_model(one, setting, name)
         if model is None:
-            return None
+            return ""
         start = time.perf_counter()
         model.fit(one.A, one.b)
         seconds = time.perf_counter() - start
+        spent += seconds
         if one.objective(model.coef_) - optimum <= TOL * abs(optimum):
-            best = seconds if best is None else min(best, seconds)
-            break
-    return best
+            return f"{1e3 * seconds:.0f} ms"
+        if spent > PEER_SECONDS:
+            return f"not within 1e-6 after {spent:.0f} s"
+    return "not within 1e-6"
 
 
 def peer_model(one: Instance, setting: float, name: str) -> Any:
@@ -163,38 +204,104 @@ def peer_model(one: Instance, setting: float, name: str) -> Any:
     )  # lbfgs: BLAS has the threads
 
 
-def main() -> None:
+def peers(one: Instance, problem: Any) -> None:
+    """Print how long others take with two threads."""
     import spd1
 
+    optimum = spd1.solve(problem, tol=1e-8, engine="threads", n_threads=2).dual
+    for name in ("snapml", "scikit-learn"):
+        said = attempted(lambda name=name: peer_seconds(one, optimum, name))
+        if said:
+            print(f"    {name} with two threads: {said}", flush=True)
+
+
+def races(problem: Any) -> None:
+    """Print rows by itself, side by side, in rounds and in a race, two threads each."""
+    import spd1
+
+    two = {"engine": "threads", "n_threads": 2}
+    ways: dict[str, dict[str, Any]] = {
+        "serial": {},
+        "side by side": two,
+        "rounds 2 x 2": {**two, "grid": (2, 2)},
+        "async": {"engine": "async", "n_threads": 2},
+    }
+    told = []
+    for name, options in ways.items():
+        best = ""
+        for _ in range(2):  # the first one compiles
+            start = time.perf_counter()
+            found = spd1.solve(problem, "rows", tol=TOL, max_seconds=RACE_SECONDS, **options)
+            took = f"{1e3 * (time.perf_counter() - start):.0f} ms"
+            best = f"{took}, {found.passes:.0f} passes"
+            best += "" if found.converged else f", gap {found.rel_gap:.0e}"
+        told.append(f"{name} {best}")
+    print(f"    rows: {'; '.join(told)}", flush=True)
+
+
+def attempted(work: Callable[[], Any]) -> Any:
+    """What came of it; an error is printed, and the others go on."""
+    try:
+        return work()
+    except Exception as error:
+        print(f"    {type(error).__name__}: {error}", flush=True)
+        return None
+
+
+def measure(one: Instance, given: argparse.Namespace, seconds: float, race: bool) -> float | None:
+    """Print the row of a problem; its speed-up, if it counts."""
+    import spd1
+
+    start = time.perf_counter()
+    problem = spd1.Problem(one.A, one.b, one.loss, spd1.ElasticNet(one.l1, one.l2))
+    best, method = timed(problem, given.repeats, 0.6 * seconds)
+    share, gain = serial_share(problem), best["1"] / best["2"]
+    counts = best["1"] > LEAST_SECONDS
+    line = f"{one.name:36} {1e3 * best['serial']:9.0f} {1e3 * best['1']:9.0f}"
+    line += f" {1e3 * best['2']:10.0f} {gain:9.2f} {best['serial'] / best['2']:10.2f}"
+    line += f" {share:13.2f}  {method}"
+    print(line if counts else f"{line} (too small to count)", flush=True)
+    if given.peers and time.perf_counter() - start < seconds:
+        attempted(lambda: peers(one, problem))
+    if race and time.perf_counter() - start < seconds:
+        attempted(lambda: races(problem))
+    return gain if counts else None
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=os.environ.get("SPD1_DATA", ""), help="LIBSVM files")
-    parser.add_argument("--gigabytes", type=float, default=0.25, help="of each synthetic set")
+    parser.add_argument("--gigabytes", type=float, default=2.0, help="of each synthetic set")
     parser.add_argument("--only", default="", help="data sets whose name has this")
     parser.add_argument("--losses", default="", help="losses, by comma")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--peers", action="store_true", help="snapml and scikit-learn, too")
+    parser.add_argument("--repeats", type=int, default=5, help="at most")
+    parser.add_argument("--budget", type=float, default=700.0, help="seconds, of everything")
+    parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument("--no-races", dest="races", action="store_false")
     given = parser.parse_args()
-    wanted = [loss for loss in given.losses.split(",") if loss]
-    print(f"{'problem':44} serial ms  1 thread  2 threads  speed-up  serial share  method")
-    gains = []
+    wanted = [loss.replace("-", "_") for loss in given.losses.split(",") if loss]
+    losses = [
+        one for one in LOSSES if not wanted or any(w in one.replace("-", "_") for w in wanted)
+    ]
+    sets = [name for name in L2S if given.only in name]
+    budget = Budget(given.budget, len(sets) * len(losses))
+    print(
+        f"{'problem':36} serial ms  1 thread  2 threads  speed-up  on serial  serial share  method"
+    )
+    gains: list[float] = []
     folder = Path(given.data) if given.data else None
-    for one in instances(folder, given.gigabytes, given.only):
-        if wanted and not any(loss.replace("_", "-") in one.name for loss in wanted):
-            continue
-        problem = spd1.Problem(one.A, one.b, one.loss, spd1.ElasticNet(one.l1, one.l2))
-        best, share, method = timed(problem, given.repeats)
-        gain = best["1"] / best["2"]
-        counts = best["1"] > LEAST_SECONDS
-        gains += [gain] if counts else []
-        line = f"{one.name:44} {1e3 * best['serial']:9.0f} {1e3 * best['1']:9.0f}"
-        line += f" {1e3 * best['2']:10.0f} {gain:9.2f} {share:13.2f}  {method}"
-        print(line if counts else f"{line} (too small to count)", flush=True)
-        if given.peers:
-            optimum = spd1.solve(problem, tol=1e-9).dual
-            for name in ("snapml", "scikit-learn"):
-                seconds = peer_seconds(one, optimum, name)
-                if seconds is not None:
-                    print(f"    {name} with two threads: {1e3 * seconds:.0f} ms", flush=True)
+    for name, A, b in data_sets(folder, given.gigabytes, given.only):
+        for loss in losses:
+            if budget.left <= 0.0:
+                print(f"{name} {loss} is left out: the budget of {given.budget:.0f} s is spent")
+                continue
+            one, seconds = instance(name, A, b, loss), budget.take()
+            stored = A.nnz if sp.issparse(A) else A.size
+            race = given.races and loss == "logistic" and stored <= LARGEST_RACE
+            gain = attempted(
+                lambda one=one, seconds=seconds, race=race: measure(one, given, seconds, race)
+            )
+            gains += [] if gain is None else [gain]
     if gains:
         mean = math.exp(np.mean(np.log(gains)))
         print(f"{len(gains)} problems: geometric mean {mean:.2f}, least {min(gains):.2f}")

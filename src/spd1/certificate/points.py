@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..data.crew import each, slices
 from ..terms import dual_guess, loss_terms, loss_terms_near, net_terms, net_terms_near
 from .feasible import made_feasible
 from .free_columns import free_columns_of
-from .tuning import REACH
+from .tuning import MANY_ROWS, REACH, ROW_PIECES
 from .vicinity import Vicinity
 
 if TYPE_CHECKING:
@@ -89,18 +90,38 @@ def primal_point(problem: Problem, x: np.ndarray) -> PrimalPoint:
         return primal_of(problem, x, problem.margins(x))
 
 
+def row_terms(problem: Problem, u: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Sums over all rows, see ``loss_terms``; those of very many by a crew, added in order."""
+    p, crew = problem, problem.grid.crew
+    if crew is None or p.n < MANY_ROWS:
+        primal, conjugate, brackets = loss_terms(u, y, p.b, p.c, p.loss)
+        return primal, conjugate, brackets
+
+    def work(part: slice) -> tuple[float, float, float]:
+        found: tuple[float, float, float] = loss_terms(
+            u[part], y[part], p.b[part], p.c[part], p.loss
+        )
+        return found
+
+    total = (0.0, 0.0, 0.0)
+    for sums in crew.map(work, slices(p.n, ROW_PIECES)):
+        total = (total[0] + sums[0], total[1] + sums[1], total[2] + sums[2])
+    return total
+
+
 @np.errstate(all="ignore")
 def primal_of(problem: Problem, x: np.ndarray, u: np.ndarray) -> PrimalPoint:
     """Evaluate P at x, its margins u = A x known."""
-    loss = loss_terms(u, np.zeros(problem.n), problem.b, problem.c, problem.loss)[0]
+    loss = row_terms(problem, u, np.zeros(problem.n))[0]
     value = float(loss + net_terms(x, np.zeros(problem.d), problem.net)[0])
     return PrimalPoint(x, u, value if math.isfinite(value) else math.inf)
 
 
 def dual_from_margins(problem: Problem, u: np.ndarray) -> np.ndarray:
     """The dual point that any x offers: phi'(u)."""
-    y = np.empty(problem.n)
-    dual_guess(u, problem.b, problem.loss, y)
+    p, y = problem, np.empty(problem.n)
+    crew = None if p.n < MANY_ROWS else p.grid.crew
+    each(crew, p.n, p.n, lambda part: dual_guess(u[part], p.b[part], p.loss, y[part]))
     return y
 
 
@@ -129,7 +150,7 @@ def conjugate_sum(problem: Problem, y: np.ndarray, near: Vicinity | None) -> flo
     """Sum of c phi*(y), the largest of the vicinity."""
     p, nothing = problem, np.zeros(problem.n)
     if near is None:
-        return float(loss_terms(nothing, y, p.b, p.c, p.loss)[1])
+        return float(row_terms(p, nothing, y)[1])
     return float(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[0])
 
 
@@ -178,7 +199,7 @@ def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np
         y, v, near = made_feasible(problem, y, v)
     if near is not None:
         return paired(problem, primal_of(problem, x, u), dual_here(problem, y, v, near))
-    loss, conjugate, rows = loss_terms(u, y, problem.b, problem.c, problem.loss)
+    loss, conjugate, rows = row_terms(problem, u, y)
     g, g_star, columns = net_terms(x, v, problem.net)
     primal, dual = loss + g, -(conjugate + g_star)
     point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
@@ -192,7 +213,7 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
         return Pair(point, dual, math.inf, math.inf)
     p, (y, v, _, near) = problem, dual
     if near is None:
-        rows = float(loss_terms(point.u, y, p.b, p.c, p.loss)[2])
+        rows = float(row_terms(p, point.u, y)[2])
         columns = float(net_terms(point.x, v, p.net)[2])
         return Pair(point, dual, rows, columns)
     rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[1])

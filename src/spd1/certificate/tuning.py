@@ -26,3 +26,7 @@ TWOFOLD_BLOCK = 60_000  # entries that two-fold products work on at a time: they
 REFINEMENTS = 4  # rounds in which y is mended by two-fold sums
 NOTHING = 1e-20  # of the largest y: rows that mending has brought so near to zero are put there
 CANCELLED = 0.1  # of the larger end: points of a segment that are so small have lost digits
+
+# Sums over rows by several threads
+MANY_ROWS = 100_000  # from which on: a millisecond or more
+ROW_PIECES = 16

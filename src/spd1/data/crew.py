@@ -49,6 +49,8 @@ SIDES = 4  # blocks of rows, and of columns, that the result of a larger one is 
 class Crew(Protocol):
     """Who does independent pieces of work, in any order, at the same time or not."""
 
+    n_threads: int
+
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """The function of every item, in the order of the items."""
 

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["bits_of", "by_answer", "by_layout", "compiled", "from_bits", "jitable"]
+__all__ = ["bits_of", "by_answer", "by_layout", "compiled", "from_bits", "jitable", "lesson"]
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +35,7 @@ _inline: dict[str, str] = {}  # method name -> Numba's inlining policy
 _overloaded: set[str] = set()  # method names that Numba knows
 _jitable: list[Any] = []  # plain functions that kernels may call
 _chosen: list[Any] = []  # functions of two bodies, chosen by the class of the first argument
+_lessons: list[Callable[[], None]] = []  # functions that teach Numba what else there is
 _taught = False
 
 
@@ -151,6 +152,14 @@ def by_answer(question: str, yes: F, no: F) -> F:
     return choose  # type: ignore[return-value]
 
 
+def lesson(teach: F) -> F:
+    """Note a function that teaches Numba something when it is loaded."""
+    _lessons.append(teach)
+    if _taught:
+        _install_overloads()
+    return teach
+
+
 def bits_of(x: float) -> int:
     """The 64 bits of a float, as an integer."""
     return int(struct.unpack("<q", struct.pack("<d", x))[0])
@@ -202,6 +211,8 @@ def _install_overloads() -> None:
 
     from .lean import PieceCompiler
 
+    while _lessons:
+        _lessons.pop()()
     unfinished: dict[str, Any] = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
     options: Any
     while _jitable:  # elementary functions: every digit counts, and they are written in order

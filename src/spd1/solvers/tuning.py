@@ -43,3 +43,11 @@ WELL_WITHIN = 0.5  # of the gap asked for, at which the certificate is looked at
 ON_THE_LINE = 0.3  # of the slope at its start, that is left where a step ends
 LENT = 1e-3  # of a usual l2 to a column without: where no row says where it should go
 MOST_HOPELESS = 3  # looks that gain nothing
+
+# Blocks that threads in one kernel go on with, each with a copy of what all of them move
+TEAM_BLOCKS = 2  # 4 took 18 passes instead of 12, 8 took 26 (20news, squared hinge, l2 = 1e-4)
+TEAM_STRETCHES = 8  # of a pass, at most: copies are put together after each
+WORTH_A_MERGE = 4.0  # entries of a stretch for each number of the vector, at least
+WORTH_A_TEAM = 300_000  # entries of a pass, from which on threads are called
+MERGE_PIECES = 8  # that the vector is cut into
+MERGE_STRIP = 512  # numbers that are added up at once: they stay in the first cache

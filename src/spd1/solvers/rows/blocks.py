@@ -14,7 +14,14 @@ import numpy as np
 
 from ...kernel.jit import kernel
 from ...problem import Problem
-from .tuning import DEAREST_MEETINGS, LEAST_STRETCH, ROW_BLOCKS, STRETCHES, SUM_STRIP
+from .tuning import (
+    DEAREST_MEETINGS,
+    FEWEST_STRETCHES,
+    LEAST_STRETCH,
+    ROW_BLOCKS,
+    STRETCHES,
+    SUM_STRIP,
+)
 
 __all__ = ["Copies", "Plan", "add_moves", "plan_of"]
 
@@ -33,12 +40,18 @@ def plan_of(problem: Problem, tied: bool) -> Plan:
     """
     p = problem
     width = p.d if tied else 4 * p.d
-    meetings = STRETCHES * (ROW_BLOCKS + 1) * width  # numbers that are read to put copies together
     bounded = np.any(np.isfinite(p.reg.lower)) or np.any(np.isfinite(p.reg.upper))
-    small = p.stored < ROW_BLOCKS * STRETCHES * LEAST_STRETCH or p.n < ROW_BLOCKS * STRETCHES
-    if small or meetings > DEAREST_MEETINGS * p.stored or (bounded and not tied):
+    stretches = int(
+        min(
+            STRETCHES,
+            p.n // ROW_BLOCKS,
+            p.stored // (ROW_BLOCKS * LEAST_STRETCH),
+            min(DEAREST_MEETINGS * p.stored / ((ROW_BLOCKS + 1) * width), STRETCHES),
+        )
+    )
+    if stretches < FEWEST_STRETCHES or (bounded and not tied):
         return Plan(1, 1)
-    return Plan(ROW_BLOCKS, STRETCHES)
+    return Plan(ROW_BLOCKS, stretches)
 
 
 class Copies:

@@ -21,15 +21,19 @@ from .tuning import (
     CHEAP_DENSE,
     CHEAP_SPARSE,
     EASY_LOGISTIC,
+    EASY_MUCH,
     EASY_NET,
     EASY_SQUARE,
     EASY_TALL,
     EASY_VERY_TALL,
     ENTRIES_A_CALL,
+    ENTRIES_OF_MUCH,
     FEW_A_ROW,
     FEW_ENTRIES,
+    FEWEST_OF_MUCH,
     FEWEST_PASSES,
     MANY_DIGITS,
+    MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MUCH_DATA,
     NEARLY_PROVEN,
@@ -80,10 +84,12 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     'descent'
     """
     p = problem
-    if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_ENTRIES:
+    if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_EASY_ENTRIES:
         return ""
     if type(p.loss) not in WORTH_A_KERNEL:
         return ""
+    if p.stored > MOST_ENTRIES:
+        return "ascent" if very_easy(p) else ""
     if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
@@ -104,6 +110,21 @@ def factors_settle(problem: Problem, tol: float) -> bool:
     if np.any(p.reg.l1):
         return p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
     return tol < MANY_DIGITS
+
+
+def very_easy(problem: Problem) -> bool:
+    """Whether l2 holds every row of much sparse data back: a few visits to each will do."""
+    p = problem
+    if p.grid.dense or not p.grid.row_major or AscentWorker.objection(p) or p.reg.l1 > 0.0:
+        return False
+    return row_ratio(p) <= EASY_MUCH
+
+
+def row_ratio(problem: Problem) -> float:
+    """Mean of c_i |a_i|^2 / (l2 gamma): how much a row's own square is, beside l2."""
+    p = problem
+    smooth = p.gamma if p.gamma > 0.0 else 1.0
+    return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
 
 
 def short_rows(problem: Problem) -> bool:
@@ -128,8 +149,7 @@ def rows_are_easy(problem: Problem) -> bool:
     back: the number of passes grows with the mean of c_i |a_i|^2 / (l2 gamma).
     """
     p = problem
-    smooth = p.gamma if p.gamma > 0.0 else 1.0
-    ratio = p.grid.square_sum / p.n / (p.n * p.mu * smooth)
+    ratio = row_ratio(p)
     if p.reg.l1 > 0.0:
         return p.n <= p.d and ratio <= EASY_NET
     if p.n <= SQUARE * p.d:
@@ -245,7 +265,10 @@ def dash(
 def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     """Call the kernel once; returns how many looks it took."""
     record = np.empty((LOOKS, 4))
-    ahead = min(state.left, max(FEWEST_PASSES, ENTRIES_A_CALL / problem.stored))
+    few, many = FEWEST_PASSES, ENTRIES_A_CALL
+    if problem.stored > MOST_ENTRIES:
+        few, many = FEWEST_OF_MUCH, ENTRIES_OF_MUCH
+    ahead = min(state.left, max(few, many / problem.stored))
     start = clock()
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start

@@ -17,8 +17,10 @@ MANY_MOVE = (
 )
 SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
+MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will do
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
 FEWEST_PASSES = 12.0  # ... but so many passes
+ENTRIES_OF_MUCH, FEWEST_OF_MUCH = 2.5e8, 4.0  # the same of larger data: a second or a few
 MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
     40.0,
@@ -40,6 +42,7 @@ HARMLESS_DRIFT = 0.01  # share of the gap that rounding in sums kept up to date 
 # Mean of |a_i|^2 / (n l2 gamma), gamma 1 for losses that are not smooth, up to which it is ascent
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
+EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
 EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the alternative
@@ -50,3 +53,7 @@ FEW_A_ROW = (
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
+
+# Ascent by several threads
+FALLEN = 1e-12  # of the objective: a dual value that falls by less has not fallen
+LOOK_PIECES = 16  # that rows are cut into

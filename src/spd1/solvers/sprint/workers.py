@@ -17,6 +17,7 @@ from ..base import tied_drift
 from ..tuning import BLOCK, SQUARE
 from .ascent import ascend
 from .descent import descend
+from .together import team_for
 from .tuning import (
     CHEAP_SWEEPS,
     HARMLESS_DRIFT,
@@ -37,7 +38,7 @@ class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
 
     ran = False
-    rebuilt = ("A",)  # left out of checkpoints
+    rebuilt = ("A", "team")  # left out of checkpoints
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -59,14 +60,18 @@ class AscentWorker:
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
+        self.team = team_for(self.problem, self.A)
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
-        looks, passes, largest = ascend(
-            self.A, p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key,
-            limits, self.y, self.G, self.u, record,
+        settings = (
+            p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key, limits,
         )  # fmt: skip
+        if self.team is None:
+            looks, passes, largest = ascend(self.A, *settings, self.y, self.G, self.u, record)
+        else:
+            looks, passes, largest = self.team.run(settings, self.y, self.G, self.u, record)
         self.updates += passes * p.n
         self.largest = max(self.largest, largest)
         return looks, passes

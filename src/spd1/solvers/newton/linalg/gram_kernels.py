@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....kernel.jit import helper, kernel
-from .working_set import best_end, minimiser
+from .coordinate import best_end, minimiser
 
 __all__ = [
     "count_at_positions",

@@ -11,23 +11,12 @@ import numpy as np
 from ....data.crew import Crew, each, summed
 from ....data.facts import Reads
 from ....data.products import spread_lines
-from ....kernel.jit import by_layout, helper, kernel
+from ....kernel.jit import by_layout, kernel
 from ..tuning import ENTRY, SPARSE_ENTRY
+from .coordinate import best_end, minimiser
+from .sweeps_together import descend_by, worth_a_team
 
 __all__ = ["Lines", "forces"]
-
-
-@helper
-def minimiser(wish, curvature, l1, lower, upper):
-    """argmin_t { curvature t^2 / 2 - wish t + l1 |t| } on a box."""
-    return min(max((max(wish - l1, 0.0) + min(wish + l1, 0.0)) / curvature, lower), upper)
-
-
-@helper
-def best_end(old, linear, l1, lower, upper):
-    """The same without curvature, for linear t + l1 |t|: an end, zero, or old if there is none."""
-    end = lower if linear > l1 else (upper if linear < -l1 else 0.0)
-    return min(max(end, lower), upper) if abs(end) < math.inf else old
 
 
 def descend_sparse(B, ids, table, z, curvature, bend, flat, slope, least, sweeps, enough):
@@ -333,10 +322,13 @@ class Lines:
         sweeps: int,
         enough: float,
     ) -> tuple[float, float]:
-        """Sweeps of coordinate descent, see the kernel; what the last two gained."""
-        gain, before, read = descend(
-            self.B, self.ids, table, z, curvature, bend, flat, slope, least, sweeps, enough
-        )
+        """Sweeps of coordinate descent, see the kernels; what the last two gained."""
+        model, limits = (table, z, curvature, bend, flat, slope), (least, sweeps, enough)
+        if self.crew is not None and worth_a_team(self.crew, self.entries, self.width):
+            found = descend_by(self.crew, self.B, self.ids, self.entries, model, limits)
+        else:
+            found = descend(self.B, self.ids, *model, *limits)
+        gain, before, read = found
         self.ledger.entries += read
         return gain, before
 

@@ -1,0 +1,287 @@
+"""Dual ascent by several threads that stay in one kernel: steps of ``ascent`` in blocks of rows.
+
+A pass is split into stretches, and the rows of a stretch into blocks. Each block visits its rows
+with a copy of G of its own; then the moves of all copies are added up, see ``solvers.merging``.
+Looks, norms and the search for rows at rest are cut, too. All cuts follow from the data: the bits
+are the same for any number of threads.
+
+How often a block takes its own moves is what the last stretch would have needed. Where the dual
+value falls nevertheless, the run goes back to the best point, and on with full care: no sum of
+moves makes it diverge.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...data.strides import line_dot, own_square, soft_dot
+from ...kernel.jit import helper, kernel
+from ...kernel.team import adjourn, complete, draw, post, task_done
+from ..merging import (
+    APART,
+    FIRST,
+    KIND,
+    LAST,
+    MERGE,
+    RENEW,
+    SHARED,
+    TOGETHER,
+    VISIT,
+    add_up,
+    cut,
+    needed_care,
+    renew,
+)
+from ..tuning import MERGE_STRIP
+from .ascent import LOOKS, hopeless, shuffle, tol_share, visit_rows
+from .tuning import FALLEN
+
+__all__ = ["ascend_together"]
+
+MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge
+HOW_CAREFUL, HOW_NEAR = 0, 1  # settings of a phase that are no whole numbers
+
+
+@helper
+def measure(A, b, c, l2, loss, first, last, reach, y):
+    """c_i |a_i|^2 / l2 of some rows; those without entries are solved at once."""
+    for i in range(first, last):
+        reach[i] = c[i] * own_square(A, i) / l2
+        if not reach[i] > 0.0:
+            y[i] = loss.derivative(0.0, b[i])
+
+
+@helper
+def look_at_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums):
+    """Margins of some rows, and what they add to shift, primal, conjugate and gap."""
+    shift, primal, conjugate, gap = 0.0, 0.0, 0.0, 0.0
+    for i in range(first, last):
+        now = 0.0
+        if reach[i] > 0.0:
+            now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
+        shift += abs(now - u[i])
+        u[i] = now
+        if c[i] > 0.0:
+            value, star = loss.phi(now, b[i]), loss.conjugate(y[i], b[i])
+            bracket = loss.bracket(now, y[i], b[i], value, star)
+            primal += c[i] * value
+            conjugate += c[i] * star
+            gap += c[i] * (bracket if star < math.inf else math.inf)
+    sums[0], sums[1], sums[2], sums[3] = shift, primal, conjugate, gap
+
+
+@helper
+def look_at_columns(G, l1, first, last, sums):
+    """What some columns add to |soft(G)|^2, |soft(G)|_1 and |G|^2."""
+    total, size, square = 0.0, 0.0, 0.0
+    for j in range(first, last):
+        over = max(abs(G[j]) - l1, 0.0)
+        total += over * over
+        size += over
+        square += G[j] * G[j]
+    sums[0], sums[1], sums[2] = total, size, square
+
+
+@helper
+def sieve(reach, b, loss, u, y, near, first, last, rows):
+    """Rows that may move before the next look, see ``ascent.awake``; written from ``first`` on."""
+    count = 0
+    for i in range(first, last):
+        r = reach[i]
+        if r > 0.0:
+            rests, side = True, -near
+            for _ in range(2):
+                if rests:
+                    y_new = loss.prox_near(y[i] + (u[i] + side) / r, b[i], 1.0 / r, y[i])
+                    rests, side = y_new == y[i], near
+            if not rests:
+                rows[first + count] = i
+                count += 1
+    return count
+
+
+@helper
+def take_over(y, u, G, to_y, to_u, to_G):
+    """Copy a point."""
+    for i in range(len(y)):
+        to_y[i], to_u[i] = y[i], u[i]
+    for j in range(len(G)):
+        to_G[j] = G[j]
+
+
+@kernel
+def ascend_together(
+    leads, A, b, c, l1, l2, loss, kinks, block, key, limits, plan, ends, board, settings, sums,
+    y, G, u, copies, best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks,
+    record, outcome,
+):  # fmt: skip
+    """Run until the gap is reached, the budget is spent or the pace is hopeless.
+
+    Every thread calls it with the same arrays; one leads. See ``ascend`` for what is not here.
+
+    Parameters
+    ----------
+    plan : (pieces of columns, stretches of a pass, entries of a row, entries worth a merge)
+        Passes over so few rows that a stretch would read less are left to one block.
+    ends : array of int64
+        Where pieces of rows begin and end, for looks.
+    board, settings : arrays
+        See ``kernel.team``; what a phase is told beside.
+    sums : array of tasks x SUMS
+    copies : array of blocks x d
+    best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks : arrays
+        Room to work.
+    outcome : array of 4
+        Looks, passes, the largest |G|^2 seen, and whether moves went too far.
+    """
+    tol, floor, budget, left = limits
+    parts, stretches, a_row, worth = plan
+    n, d, pieces, all_blocks = len(y), len(G), len(ends) - 1, len(copies)
+    scale = -1.0 / l2
+    strip, unit = np.empty(MERGE_STRIP), np.ones(1)
+    kind, tasks, many, fresh = MEASURE, pieces, False, False
+    start, stop, size, active, count, drawn = 0, 0, 1, 0, 0, 0
+    looks, ahead, passes_left, failed = 0, 2, 0, False
+    passes, moved, last_moved, wanted, near = 0.0, 0.0, 0.0, 0.0, 0.0
+    largest, best, care, most = 0.0, -math.inf, float(len(copies)), float(len(copies))
+    while True:
+        if leads:
+            board[KIND], board[FIRST], board[LAST] = kind, start, stop
+            board[SHARED] = all_blocks if many else 1
+            settings[HOW_CAREFUL], settings[HOW_NEAR] = care if many else 1.0, near
+            post(board, tasks)
+        k = draw(board, leads)
+        while k >= 0:
+            now = board[KIND]
+            if now == VISIT:
+                first, here = board[FIRST], board[LAST] - board[FIRST]
+                shared, cautious = board[SHARED], settings[HOW_CAREFUL]
+                low, high = first + cut(here, shared, k), first + cut(here, shared, k + 1)
+                sums[k, 0] = 0.0
+                if high > low:
+                    for p in range(low, high):
+                        i = order[p]
+                        c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
+                    sums[k, 0] = visit_rows(
+                        A, b, c_here, reach_here, loss, l1, scale, y,
+                        G if shared == 1 else copies[k], order[low:high], high - low,
+                    ) / (cautious * cautious)  # fmt: skip
+            elif now == MERGE:
+                low, high = cut(d, parts, k), cut(d, parts, k + 1)
+                add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
+            elif now == RENEW:
+                renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
+            elif now == MEASURE:
+                measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y)
+            elif now == SIEVE:
+                low, high = ends[k], ends[k + 1]
+                sums[k, 0] = sieve(reach, b, loss, u, y, settings[HOW_NEAR], low, high, rows)
+            elif k < pieces:
+                look_at_rows(
+                    A, b, c, reach, loss, l1, scale, G, y, ends[k], ends[k + 1], u, sums[k]
+                )
+            else:
+                p = k - pieces
+                look_at_columns(G, l1, cut(d, parts, p), cut(d, parts, p + 1), sums[k])
+            task_done(board)
+            k = draw(board, leads)
+        if not leads:
+            break
+        complete(board)
+        # What comes next: the leader alone.
+        begin = False  # some passes
+        if kind == MEASURE:
+            for i in range(n):
+                if reach[i] > 0.0:
+                    rows[count] = i
+                    count += 1
+            active, begin = count, True
+        elif kind == VISIT:
+            for k in range(tasks):
+                moved += sums[k, 0]
+            if many:
+                kind, tasks = MERGE, parts
+                continue
+        elif kind == MERGE:
+            together, apart = 0.0, 0.0
+            for k in range(parts):
+                together += sums[k, TOGETHER]
+                apart += sums[k, APART]
+            care = needed_care(together, apart, most) if not failed else most
+        elif kind == SIEVE:
+            active, begin = 0, True
+            for k in range(pieces):
+                for p in range(int(sums[k, 0])):
+                    rows[active] = rows[ends[k] + p]
+                    active += 1
+        elif kind == LOOK:
+            shift, primal, conjugate, gap = 0.0, 0.0, 0.0, 0.0
+            for k in range(pieces):
+                shift += sums[k, 0]
+                primal += sums[k, 1]
+                conjugate += sums[k, 2]
+                gap += sums[k, 3]
+            total, length, square = 0.0, 0.0, 0.0
+            for k in range(pieces, pieces + parts):
+                total += sums[k, 0]
+                length += sums[k, 1]
+                square += sums[k, 2]
+            passes += 1.0
+            primal += 0.5 * total / l2 + l1 * length / l2
+            dual = -(conjugate + 0.5 * total / l2)
+            length = max(max(abs(primal), abs(dual)), floor)
+            if not failed and not dual >= best - FALLEN * length:
+                failed, fresh, care = True, False, most
+                take_over(best_y, best_u, best_G, y, u, G)
+                if passes >= budget:
+                    break
+            else:
+                largest = max(largest, square)
+                record[looks, 0], record[looks, 1] = passes, primal
+                record[looks, 2], record[looks, 3] = dual, gap
+                looks += 1
+                if gap <= tol * length or not gap < math.inf or passes >= budget:
+                    break
+                if looks > 1 and hopeless(record, looks, tol * length, left):
+                    break
+                if looks == LOOKS:
+                    break
+                best = dual
+                take_over(y, u, G, best_y, best_u, best_G)
+                last_moved, near = moved, shift / n
+                ahead = 3 if looks == 1 else 8
+                if kinks:
+                    kind, tasks, ahead = SIEVE, pieces, min(ahead, 4)
+                    continue
+            begin = True
+        if begin:
+            wanted, passes_left, stop = 0.0, ahead, active
+        elif stop == active:  # the end of a pass
+            passes += active / max(count, 1)
+            passes_left -= 1
+            if moved <= wanted:  # about as small a gap as is asked for
+                passes_left = 0
+            elif looks > 0 and last_moved > 0.0:
+                wanted = last_moved * tol_share(tol, floor, record, looks)
+        if active == 0 or (stop == active and passes_left == 0):
+            kind, tasks = LOOK, pieces + parts
+            continue
+        if stop == active:  # the beginning of a pass
+            shuffle(rows, active, block, key, drawn, blocks, order)
+            drawn += active
+            moved, stop = 0.0, 0
+            fine = min(stretches, int(active * a_row / worth))
+            many = fine > 0
+            size = (active + fine - 1) // fine if many else active
+            if many and not fresh:
+                kind, tasks, fresh = RENEW, parts, True
+                continue
+            fresh = many
+        start, stop = stop, min(stop + size, active)
+        kind, tasks = VISIT, all_blocks if many else 1
+    if leads:
+        outcome[0], outcome[1], outcome[2] = looks, passes, largest
+        outcome[3] = 1.0 if failed else 0.0
+        adjourn(board)
