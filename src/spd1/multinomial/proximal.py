@@ -1,0 +1,2 @@
+class Proximal:
+    def __init__(self, o): pass
