@@ -231,8 +231,9 @@ def _certify_liblinear(
 
 
 def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: Any) -> Certificate:
-    """scikit-learn's LogisticRegression of more than two classes is one problem, not one each."""
-    from .multinomial import Multinomial
+    """LogisticRegression of more than two classes is one problem, not one each."""
+    from ..multinomial.certify import certify_multinomial
+    from ..multinomial.objective import Objective
 
     labels = np.searchsorted(model.classes_, y)
     weight = np.ones(len(y)) if weight is None else weight
@@ -240,8 +241,16 @@ def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: A
     weight = weight if share is None else weight * share[labels]
     reg = twin._regularizer(float(weight.sum()), X.shape[1])
     fit_intercept = bool(model.fit_intercept)
-    problem = Multinomial(X, labels, len(model.classes_), weight, reg, fit_intercept)
-    return problem.certify(np.asarray(model.coef_, float), np.asarray(model.intercept_, float))
+    objective = Objective(X, labels, len(model.classes_), weight, reg, fit_intercept)
+    x = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_, float)
+    if x.shape != (objective.K, objective.d):
+        raise DataError(
+            f"{type(model).__name__} has coefficients of shape {x.shape}, the data asks for "
+            f"{(objective.K, objective.d)}"
+        )
+    if fit_intercept:
+        x = np.column_stack([x, np.asarray(model.intercept_, float)])
+    return certify_multinomial(objective, x, PROVEN)
 
 
 def _certify_huber(

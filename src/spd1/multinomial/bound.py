@@ -20,12 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..certificate.gap import Certificate, relative
+from ..certificate.points import TINY
 from ..certificate.tuning import FLOOR_SHARE, HELD, REACH, UNIT
 from .objective import Objective, Point
 
 __all__ = ["Bound", "balanced", "certificate_of", "nothing_known", "prove", "simplex"]
-
-TINY = 1e-300
 
 
 class Bound(NamedTuple):
@@ -38,7 +37,7 @@ class Bound(NamedTuple):
 
 
 def nothing_known(objective: Objective, point: Point) -> Bound:
-    """p = e proves that no objective is below zero."""
+    """What p = e proves: that no objective is below zero."""
     y = np.zeros((objective.K, objective.n))
     return Bound(0.0, point.value, y, math.inf)
 

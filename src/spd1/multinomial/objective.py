@@ -98,7 +98,7 @@ class Objective:
         self.own = np.arange(self.n)
 
     def _set_data(self, X: Any) -> None:
-        A = as_matrix(X)
+        A: Any = as_matrix(X)
         self.n, self.d, self.stored = int(A.rows()), int(A.columns()), int(A.stored)
         self.size = self.d + int(self.fit_intercept)
         self.sparse = not A.is_dense()

@@ -16,8 +16,14 @@ from scipy.linalg import blas, lapack
 
 from .objective import Objective
 from .tuning import (
-    BLOCK_MOST, CHUNK, CONJUGATE_STEPS, DAMPINGS, FULL_MOST, ROWS_PER_COLUMN, ROWS_PER_UNKNOWN,
-)  # fmt: skip
+    BLOCK_MOST,
+    CONJUGATE_STEPS,
+    FACTOR_DAMPINGS,
+    FULL_MOST,
+    ROWS_PER_COLUMN,
+    ROWS_PER_UNKNOWN,
+    SCALED_COPY,
+)
 
 __all__ = ["Blocks", "Diagonal", "Whole", "choose", "newton_matrix"]
 
@@ -55,7 +61,7 @@ def newton_matrix(A: np.ndarray, c: np.ndarray, chances: np.ndarray) -> np.ndarr
     K = len(chances)
     H = np.zeros((K * D, K * D), order="F")
     root = np.sqrt(c)
-    step = max(1, CHUNK // (K * D))
+    step = max(1, SCALED_COPY // (K * D))
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
         scaled = (root[part] * chances[:, part]).T[:, :, None] * A[part, None, :]
@@ -122,7 +128,7 @@ class Diagonal:
         self.inverse = 1.0 / np.where(diagonal > 0.0, diagonal, np.inf)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        return self.inverse * right
+        return np.asarray(self.inverse * right)
 
 
 def _factored(H: np.ndarray, l2: np.ndarray) -> np.ndarray:
@@ -130,7 +136,7 @@ def _factored(H: np.ndarray, l2: np.ndarray) -> np.ndarray:
     diagonal = np.einsum("ii->i", H)
     diagonal += l2
     diagonal += 1e-300 + UNSEEN * float(diagonal.max())
-    for damping in DAMPINGS:
+    for damping in FACTOR_DAMPINGS:
         diagonal *= 1.0 + damping
         factor, failed = lapack.dpotrf(H, lower=1, overwrite_a=0)
         if not failed:

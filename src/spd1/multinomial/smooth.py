@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bound import REACH
+from ..certificate.tuning import REACH
 from .objective import Objective, Point
-from .tuning import FORCING, GOAL_SHARE, MOST_STEPS
+from .tuning import EARLY, EARLY_SHARE, FORCING, GOAL_SHARE, MOST_STEPS
 
-__all__ = ["Step", "bent", "guess", "newton_step"]
+__all__ = ["Step", "bent", "guess", "levelled", "newton_step"]
 
 
 class Step(NamedTuple):
@@ -33,7 +33,7 @@ def guess(point: Point, step: Step) -> np.ndarray:
     A'(c (p - e)) of them is the gradient of the model at its end: where the model is minimised,
     they are the dual point that belongs to it, and intercepts balance exactly.
     """
-    return point.chances + bent(point, step.scores)
+    return np.asarray(point.chances + bent(point, step.scores))
 
 
 def newton_step(objective: Objective, point: Point, make: Any, goal: float) -> Step:
@@ -65,8 +65,10 @@ def newton_step(objective: Objective, point: Point, make: Any, goal: float) -> S
             break
         wish = inverse.solve(left)
         before, size = size, float(np.vdot(left, wish))
+        if decrease > EARLY * point.value and 0.5 * size <= EARLY_SHARE * decrease:
+            break
         along = wish + (size / before) * along
-    return _levelled(objective, point, Step(x, z, decrease), left)
+    return levelled(objective, point, Step(x, z, decrease))
 
 
 def _cost(objective: Objective, point: Point, left: np.ndarray) -> float:
@@ -79,20 +81,24 @@ def _cost(objective: Objective, point: Point, left: np.ndarray) -> float:
     return float(np.sum(np.abs(slopes) / objective.largest[: objective.d, None])) * reach
 
 
-def _levelled(objective: Objective, point: Point, step: Step, left: np.ndarray) -> Step:
-    """The step with the intercepts that minimise the model, all else as it is."""
+def levelled(objective: Objective, point: Point, step: Step) -> Step:
+    """The step with the intercepts that minimise the model, all else as it is.
+
+    The guess that belongs to it then balances but for rounding.
+    """
     if not objective.fit_intercept:
         return step
     p = point.chances
+    left = objective.share - guess(point, step) @ objective.c
     weighted = p * objective.c
     H = np.diag(weighted.sum(axis=1)) - weighted @ p.T
     H += np.trace(H) / objective.K**2 + 1e-300
     try:
-        level = np.linalg.solve(H, left[-1])
+        level = np.linalg.solve(H, left)
     except np.linalg.LinAlgError:
         return step
     if not np.all(np.isfinite(level)):
         return step
     step.x[-1] += level
     step.scores[...] += level[:, None]
-    return step._replace(decrease=step.decrease + 0.5 * float(level @ left[-1]))
+    return step._replace(decrease=step.decrease + 0.5 * float(level @ left))

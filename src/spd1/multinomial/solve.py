@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 
 from ..certificate.gap import Certificate
+from ..certificate.tuning import UNIT
 from ..engines.blas import one_thread
 from ..engines.ledger import Ledger
 from ..errors import DataError, ParameterError
 from ..kernel.jit import clock
 from ..loop.progress import ProgressLine
-from ..regularizers import ElasticNet, as_regularizer
+from ..regularizers import as_regularizer
 from ..result import Progress, Result, Trace
-from .bound import Bound, certificate_of, nothing_known, prove, simplex
+from .bound import certificate_of, nothing_known, prove, simplex
 from .objective import Objective, Point
 from .precondition import choose
 from .proximal import Proximal
 from .smooth import Step, guess, newton_step
-from .tuning import ARMIJO, HALVINGS, HOPELESS, MOST_LOOKS, STALLS
+from .tuning import BELOW_ZERO, MOST_LOOKS, SHORTENINGS, STALLS, SUFFICIENT
 
 __all__ = ["solve_multinomial"]
-
-UNIT = float(np.finfo(float).eps)
 
 
 def solve_multinomial(
@@ -184,10 +183,10 @@ class Run:
         """The first of 1, 1/2, 1/4, ... of a step that lowers the objective as it should."""
         old, length = self.point, 1.0
         rounding = 4.0 * UNIT * abs(old.value)
-        for _ in range(HALVINGS):
+        for _ in range(SHORTENINGS):
             x = old.x + length * step.x
             new = self.objective.point(x, old.scores + length * step.scores)
-            if new.value <= old.value - ARMIJO * length * step.decrease + rounding:
+            if new.value <= old.value - SUFFICIENT * length * step.decrease + rounding:
                 return new
             length *= 0.5
         return old
@@ -197,7 +196,7 @@ class Run:
         p = guess(self.point, step)
         self.point = point
         below = float(self.objective.c @ np.maximum(-p, 0.0).sum(axis=0))
-        if not below <= HOPELESS:
+        if not below <= BELOW_ZERO:
             return
         bound = prove(self.objective, point, simplex(p))
         if bound.dual > self.bound.dual:
@@ -223,5 +222,3 @@ class Run:
             x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.ledger.passes,
             self.ledger.seconds, self.trace, self.label, {}, c.floor, c.reach,
         )  # fmt: skip
-
-
