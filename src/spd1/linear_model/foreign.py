@@ -64,8 +64,8 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
     Notes
     -----
-    scikit-learn's LogisticRegression of three classes or more is multinomial: one certificate for
-    all of it, whose ``y`` has a column a class. Models of this package have one for each class.
+    LogisticRegression of three classes or more is multinomial: one certificate for all of it, whose
+    ``y`` has a column a class. Models that tell one class from the rest have one for each class.
     Where the model's own coefficients prove little, the problem is solved for a good lower bound:
     then this takes as long as a fit.
 
@@ -87,7 +87,7 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     if isinstance(twin, _SGDObjective):
         twin.samples = len(y)
     tasks = _tasks(twin, model, y, weight, X.shape[1])
-    if twin is not model and isinstance(twin, LogisticRegression) and len(model.classes_) > 2:
+    if isinstance(twin, LogisticRegression) and twin._multinomial:
         return _certify_multinomial(twin, model, X, y, weight)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     coef = np.atleast_2d(coef).astype(float)

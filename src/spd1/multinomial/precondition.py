@@ -42,6 +42,8 @@ def choose(objective: Objective) -> Any:
         blocks = 2.0 * rows * K * D**2 + K * D**3 / 3 + CONJUGATE_STEPS * price
     if min(whole, blocks) == np.inf:
         return Diagonal
+    if objective.l2 == 0.0 and whole < np.inf:
+        return Whole  # without penalty nothing else holds flat directions
     return Whole if whole <= blocks else Blocks
 
 
@@ -78,7 +80,8 @@ class Whole:
 
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         D, K = objective.size, objective.K
-        which, factor = some_rows(objective, ROWS_PER_UNKNOWN * D * K)
+        most = ROWS_PER_UNKNOWN * D * K if objective.l2 > 0.0 else objective.n
+        which, factor = some_rows(objective, most)
         A = objective.dense_rows(which)
         H = newton_matrix(A, factor * objective.c[which], chances[:, which])
         objective.ledger.products += 0.5 * len(A) * (D * K) ** 2
