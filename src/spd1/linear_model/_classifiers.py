@@ -294,7 +294,8 @@ class LogisticRegression(CertifiedClassifier):
         if not self._multinomial:
             return super()._starting_points(tasks, design)
         shape = (len(self.classes_), design.d)
-        if not self.warm_start or np.shape(getattr(self, "coef_", None)) != shape:
+        known = getattr(self, "coef_", ()) if getattr(self, "warm_start", False) else ()
+        if np.shape(known) != shape:
             return [{}]
         level = np.broadcast_to(getattr(self, "intercept_", 0.0), shape[:1])
         last = [level] if design.fit_intercept else []
@@ -304,8 +305,10 @@ class LogisticRegression(CertifiedClassifier):
         if not self._multinomial:
             return super()._solve(design, task, watch, start)
         weight = design.weight if task.weight is None else task.weight
-        wanted = {**self._settings(), **start}
-        options = {name: wanted.get(name) for name in ("tol", "max_seconds", "verbose", "x0")}
+        wanted: dict[str, Any] = {**self._settings(), **start}
+        options: dict[str, Any] = {
+            name: wanted.get(name) for name in ("tol", "max_seconds", "verbose", "x0")
+        }
         return solve_multinomial(
             design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,
             fit_intercept=design.fit_intercept, callback=watch, **options,

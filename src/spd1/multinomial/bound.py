@@ -132,7 +132,7 @@ def certificate_of(objective: Objective, point: Point, bound: Bound) -> Certific
     """The certificate of a point by a bound that was proven at this point or another."""
     gap = bound.gap
     if bound.dual != point.value - bound.gap:
-        gap = max(point.value - bound.dual, 0.0) + HELD * (abs(point.value) + abs(bound.dual))
+        gap = max(point.value - bound.dual, 0.0) + 2.0 * HELD * abs(bound.dual)
     floor = FLOOR_SHARE * objective.start_value
     dual = point.value - gap
     rel_gap = relative(gap, point.value, dual, floor)

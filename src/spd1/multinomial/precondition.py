@@ -18,6 +18,7 @@ from .objective import Objective
 from .tuning import (
     BLOCK_MOST,
     CONJUGATE_STEPS,
+    DIAGONAL_STEPS,
     FACTOR_DAMPINGS,
     FULL_MOST,
     ROWS_PER_COLUMN,
@@ -32,18 +33,18 @@ def choose(objective: Objective) -> Any:
     """The stand-in that should take the least time; call it with the chances of a point."""
     n, D, K = objective.n, objective.size, objective.K
     unknowns = D * K
+    price = 4.0 * objective.stored * K + 40.0 * n * K  # of a step of conjugate gradients
     whole = blocks = np.inf
     if unknowns <= FULL_MOST:
         rows = min(n, ROWS_PER_UNKNOWN * unknowns)
         whole = rows * unknowns**2 + unknowns**3 / 3
     if D <= BLOCK_MOST:
         rows = min(n, ROWS_PER_COLUMN * D)
-        price = 4.0 * objective.stored * K + 40.0 * n * K  # of a step of conjugate gradients
         blocks = 2.0 * rows * K * D**2 + K * D**3 / 3 + CONJUGATE_STEPS * price
-    if min(whole, blocks) == np.inf:
-        return Diagonal
     if objective.l2 == 0.0 and whole < np.inf:
         return Whole  # without penalty nothing else holds flat directions
+    if min(whole, blocks) > DIAGONAL_STEPS * price:
+        return Diagonal
     return Whole if whole <= blocks else Blocks
 
 

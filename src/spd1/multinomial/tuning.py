@@ -10,6 +10,7 @@ ROWS_PER_UNKNOWN = 8  # rows that stand for all others in such a matrix
 BLOCK_MOST = 2000  # columns of a matrix that is factored class by class
 ROWS_PER_COLUMN = 12  # rows that stand for all others in those
 CONJUGATE_STEPS = 20  # that blocks are expected to need, and the whole matrix not
+DIAGONAL_STEPS = 60  # that a diagonal is expected to need
 FACTOR_DAMPINGS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)  # shares of a diagonal, until a factor exists
 SCALED_COPY = 4_000_000  # numbers of a scaled copy of some rows
 
