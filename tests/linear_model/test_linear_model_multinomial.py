@@ -88,7 +88,6 @@ def test_one_against_the_rest_is_an_option(iris):
         ours.LogisticRegression(multi_class="crammer_singer").fit(X, y)
     with pytest.raises(ParameterError, match="knows two classes"):
         ours.LogisticRegression(solver="rows").fit(X, y)
-    assert ours.LogisticRegression(solver="rows", multi_class="ovr").fit(X, y).score(X, y) > 0.9
 
 
 def test_classes_without_weight_are_refused(iris):

@@ -24,7 +24,7 @@ def a_point(objective, seed=0):
 
 
 def whole_matrix(objective, point, A):
-    """Second derivative of the loss, classes outside: sum_i c_i (diag p_i - p_i p_i') x a_i a_i'."""
+    """Second derivative of the loss: sum_i c_i (diag p_i - p_i p_i') x a_i a_i', classes first."""
     p = point.chances
     inner = np.einsum("ki,kl->kli", p, np.eye(objective.K)) - np.einsum("ki,li->kli", p, p)
     H = np.einsum("i,kli,ij,im->kjlm", objective.c, inner, A, A)
@@ -171,9 +171,12 @@ def test_limits_callback_and_ctrl_c():
     assert len(best.trace) > len(few.trace) >= 2
     assert np.all(np.diff(best.trace.primal) <= 1e-15)
     seen = []
-    stopped = solve_multinomial(
-        X, labels, K, NETS["faint"], weight, tol=1e-12, callback=lambda row: seen.append(row) or len(seen) > 2
-    )  # fmt: skip
+
+    def third(row):
+        seen.append(row)
+        return len(seen) > 2
+
+    stopped = solve_multinomial(X, labels, K, NETS["faint"], weight, tol=1e-12, callback=third)
     assert stopped.status == "interrupted"
     assert len(seen) == 3
 

@@ -25,7 +25,7 @@ Output = Annotated[
 ]
 Probability = Annotated[
     bool,
-    typer.Option("--probability", help="Of the second class, or of each of several (logistic)"),
+    typer.Option("--probability", help="Of the second class, of several each (logistic)"),
 ]
 Margin = Annotated[bool, typer.Option("--margin", help="The numbers before a sign is taken")]
 Asked = Annotated[

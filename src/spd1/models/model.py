@@ -88,7 +88,7 @@ class Model:
     def coef(self) -> np.ndarray:
         """Coefficients of the features in the units of the data; of several classes a row each."""
         x = self.rows[:, : self.features] if self.several else self.x[: self.features]
-        return x if self.scale is None else x / self.scale
+        return x if self.scale is None else np.asarray(x / self.scale)
 
     @property
     def offset(self) -> Any:
@@ -105,7 +105,7 @@ class Model:
         if self.several:
             if isinstance(A, Store):
                 raise DataError(f"{A.path} is a store: several classes need data in memory")
-            return np.asarray(A @ self.coef.T, dtype=float) + self.offset
+            return np.asarray(np.asarray(A @ self.coef.T, dtype=float) + self.offset)
         product = A.grid.margins(self.coef) if isinstance(A, Store) else A @ self.coef
         margins: np.ndarray = np.asarray(product, dtype=float).ravel() + self.offset
         return margins

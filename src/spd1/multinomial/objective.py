@@ -204,7 +204,7 @@ class Objective:
             x[-1] = level - level.mean()
         return x
 
-    @property
+    @cached_property
     def start_value(self) -> float:
         """The objective there."""
         if not self.fit_intercept:

@@ -36,10 +36,10 @@ def choose(objective: Objective) -> Any:
     price = 4.0 * objective.stored * K + 40.0 * n * K  # of a step of conjugate gradients
     whole = blocks = np.inf
     if unknowns <= FULL_MOST:
-        rows = min(n, ROWS_PER_UNKNOWN * unknowns)
+        rows = ROWS_PER_UNKNOWN * unknowns if n > 2 * ROWS_PER_UNKNOWN * unknowns else n
         whole = rows * unknowns**2 + unknowns**3 / 3
     if D <= BLOCK_MOST:
-        rows = min(n, ROWS_PER_COLUMN * D)
+        rows = ROWS_PER_COLUMN * D if n > 2 * ROWS_PER_COLUMN * D else n
         blocks = 2.0 * rows * K * D**2 + K * D**3 / 3 + CONJUGATE_STEPS * price
     if objective.l2 == 0.0 and whole < np.inf:
         return Whole  # without penalty nothing else holds flat directions
@@ -50,7 +50,7 @@ def choose(objective: Objective) -> Any:
 
 def some_rows(objective: Objective, most: int) -> tuple[Any, float]:
     """Rows that stand for all, always the same ones, and what their weights are multiplied by."""
-    if most >= objective.n:
+    if 2 * most >= objective.n:  # half of them would not save much
         return slice(None), 1.0
     rng = np.random.default_rng(0)
     which = np.sort(rng.choice(objective.n, most, replace=False))

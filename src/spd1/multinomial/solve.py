@@ -17,7 +17,7 @@ from ..kernel.jit import clock
 from ..loop.progress import ProgressLine
 from ..regularizers import as_regularizer
 from ..result import Progress, Result, Trace
-from .bound import certificate_of, nothing_known, prove, simplex
+from .bound import Bound, certificate_of, nothing_known, prove, simplex
 from .objective import Objective, Point
 from .precondition import choose
 from .proximal import Proximal
@@ -112,6 +112,7 @@ class Run:
         self.objective, self.tol, self.ledger = objective, tol, objective.ledger
         self.trace = Trace()
         self.stalls = 0
+        self._certificate: tuple[Point, Bound, Certificate] | None = None
         kind = choose(objective)
         self.proximal = Proximal(objective) if objective.l1 > 0.0 else None
         self.make = kind
@@ -170,7 +171,7 @@ class Run:
             step = self.proximal.step(self.point, goal)
         else:
             step = newton_step(self.objective, self.point, self.make, goal)
-        before, self.point_before = self.point.value, self.point
+        before = self.point.value
         point = self.search(step)
         self.ledger.seconds += clock() - start
         self.look(point, step)
@@ -203,7 +204,11 @@ class Run:
             self.bound = bound
 
     def certificate(self) -> Certificate:
-        return certificate_of(self.objective, self.point, self.bound)
+        kept = self._certificate
+        if kept is None or kept[0] is not self.point or kept[1] is not self.bound:
+            proof = certificate_of(self.objective, self.point, self.bound)
+            kept = self._certificate = (self.point, self.bound, proof)
+        return kept[2]
 
     def record(self) -> None:
         """Add a row to the trace."""
