@@ -31,7 +31,6 @@ from spd1.multinomial.solve import solve_multinomial
 from spd1.regularizers import ElasticNet
 
 GAPS = (1e-4, 1e-6)
-TOLS = [10.0 ** (-k / 2) for k in range(2, 19)]
 EPOCHS = [int(5 * 2.0**k) for k in range(14)]
 
 
@@ -92,18 +91,20 @@ def seconds_of(model: Any, X: Any, y: np.ndarray) -> float:
     return min(taken)
 
 
-def sweep(name: str, l1_ratio: float) -> Iterator[Any]:
+def sweep(name: str, l1_ratio: float, fine: int) -> Iterator[Any]:
     """One solver, from loose to tight."""
     options = {"solver": name, "l1_ratio": l1_ratio}
     if name == "saga":
         for epochs in EPOCHS:
             yield peer.LogisticRegression(**options, tol=1e-12, max_iter=epochs, random_state=0)
     else:
-        for tol in TOLS:
-            yield peer.LogisticRegression(**options, tol=tol, max_iter=100_000)
+        for k in range(fine, 9 * fine + 1):
+            yield peer.LogisticRegression(**options, tol=10.0 ** (-k / fine), max_iter=100_000)
 
 
-def race(X: Any, y: np.ndarray, l1_ratio: float, limit: float) -> dict[str, dict[float, float]]:
+def race(
+    X: Any, y: np.ndarray, l1_ratio: float, limit: float, fine: int
+) -> dict[str, dict[float, float]]:
     """Seconds to each gap, by solver."""
     judge = Judge(X, y, l1_ratio)
     table: dict[str, dict[float, float]] = {"spd1": {}}
@@ -116,7 +117,7 @@ def race(X: Any, y: np.ndarray, l1_ratio: float, limit: float) -> dict[str, dict
         if name == "newton-cholesky" and X.shape[1] > 5000:
             continue  # its matrix would not fit into memory
         found = table[name] = {}
-        for model in sweep(name, l1_ratio):
+        for model in sweep(name, l1_ratio, fine):
             taken = seconds_of(model, X, y)
             reached = judge.gap(model)
             for gap in GAPS:
@@ -136,12 +137,13 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(DATA))
     parser.add_argument("--l1", action="store_true", help="l1 instead of l2")
     parser.add_argument("--seconds", type=float, default=60.0, help="of the longest fit")
+    parser.add_argument("--fine", type=int, default=2, help="values of tol in a decade")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print("processor seconds, one thread; > : not reached in the longest fit that was tried")
     for name in options.only.split(","):
         X, y = DATA[name]()
-        table = race(X, y, float(options.l1), options.seconds)
+        table = race(X, y, float(options.l1), options.seconds, options.fine)
         rivals = [who for who in table if who != "spd1"]
         for gap in GAPS:
             own = table["spd1"][gap]

@@ -18,7 +18,7 @@ SCALED_COPY = 4_000_000  # numbers of a scaled copy of some rows
 MOST_STEPS = 300
 FORCING = 0.1  # share of the decrease that a direction may leave, at most
 EARLY = 1e-2  # decrease over value: while it is larger, nothing can be proven yet, ...
-EARLY_SHARE = 0.03  # ... and a direction may leave such a share of the decrease
+EARLY_SHARE = 0.02  # ... and a direction may leave such a share of the decrease
 GOAL_SHARE = 0.1  # share of the gap asked for that a direction may leave
 
 # Line search
