@@ -293,5 +293,5 @@ def test_one_vs_rest_wrapper(labelled):
     X, _ = labelled
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     wrapped = OneVsRestClassifier(ours.LogisticRegression(tol=1e-8)).fit(X, y)
-    own = ours.LogisticRegression(tol=1e-8).fit(X, y)
+    own = ours.LogisticRegression(tol=1e-8, multi_class="ovr").fit(X, y)
     np.testing.assert_allclose(wrapped.predict_proba(X), own.predict_proba(X), atol=1e-3)

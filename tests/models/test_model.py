@@ -103,6 +103,45 @@ def test_labels_are_mapped_and_strange_ones_named(saved):
         model.signs(np.array(["yes", "maybe"]))
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_several_classes_are_one_model(tmp_path, sparse, intercept, standardize):
+    """Saved, read again, and used: predictions by the definition, the certificate anew."""
+    A = classes_data(sparse=sparse).A
+    dense = A.toarray() if sparse else A
+    b = np.array(["low", "mid", "top"])[np.digitize(dense[:, 0] + dense[:, 1], [1.0, 4.0])]
+    model, result = fit_model(
+        Data(A, b), "logistic", spd1.L2(0.01), intercept=intercept, standardize=standardize
+    )
+    assert result.converged
+    assert model.classes == ["low", "mid", "top"]
+    save_model(tmp_path / "m", model)
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.x, model.x)
+    scores = dense @ again.coef.T + again.offset
+    np.testing.assert_allclose(again.decision(A), scores, atol=1e-12)
+    assert np.array_equal(again.predict(A), np.array(model.classes)[scores.argmax(axis=1)])
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(again.probability(A), chances, rtol=1e-9)
+    proof = again.certify(A, b)
+    assert proof.primal == pytest.approx(result.primal, rel=1e-12)
+    assert proof.rel_gap <= 1e-5
+    with pytest.raises(DataError, match="does not know: strange"):
+        again.certify(A, np.where(b == "low", "strange", b))
+    with pytest.raises(DataError, match="--positive"):
+        model.problem(A, b)
+
+
+def test_several_classes_refuse_what_they_cannot_do():
+    A = np.random.default_rng(0).standard_normal((30, 2))
+    data = Data(A, np.arange(30) % 3)
+    with pytest.raises(ParameterError, match="method means nothing for several classes"):
+        fit_model(data, "logistic", spd1.L2(0.1), method="rows")
+    with pytest.raises(DataError, match="needs two classes"):
+        fit_model(Data(A, np.arange(30) / 7.0), "logistic", spd1.L2(0.1))
+
+
 def test_one_class_against_all_others():
     rng = np.random.default_rng(2)
     A = rng.standard_normal((90, 3))

@@ -210,7 +210,7 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
             "diverged": "the method diverged; this is the best point it saw",
         }.get(result.status, result.status)
         say(f"NOT to the gap asked for: {result.rel_gap:.1e} instead of {tol:g}: {why}.")
-    say(f"{np.count_nonzero(model.coef):,} of {model.features:,} coefficients are not zero.")
+    say(f"{np.count_nonzero(model.coef):,} of {model.coef.size:,} coefficients are not zero.")
     if place is not None:
         say(f"Model: {place}")
     if plot is not None:

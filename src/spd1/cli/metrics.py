@@ -14,6 +14,14 @@ __all__ = ["area_under_curve", "metrics"]
 def metrics(model: Model, A: Any, b: np.ndarray) -> dict[str, float]:
     """Accuracy, AUC and log loss of classes; R2 and errors of numbers; deviance of counts."""
     margins, truth = model.decision(A), model.signs(b)
+    if model.several:
+        from scipy.special import logsumexp
+
+        own = margins[np.arange(len(truth)), truth]
+        return {
+            "accuracy": float(np.mean(margins.argmax(axis=1) == truth)),
+            "log_loss": float(np.mean(logsumexp(margins, axis=1) - own)),
+        }
     if model.classes is not None:
         found = {
             "accuracy": float(np.mean((margins > 0) == (truth > 0))),

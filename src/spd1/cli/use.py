@@ -24,7 +24,8 @@ Output = Annotated[
     typer.Option("--output", "-o", help="File for them: .npy, or text with one a line"),
 ]
 Probability = Annotated[
-    bool, typer.Option("--probability", help="Of the second class (logistic loss)")
+    bool,
+    typer.Option("--probability", help="Of the second class, of several each (logistic)"),
 ]
 Margin = Annotated[bool, typer.Option("--margin", help="The numbers before a sign is taken")]
 Asked = Annotated[
@@ -63,7 +64,11 @@ def predict(
             raise ParameterError("these labels are text: name a text file instead of .npy")
         write_npy(output, values)
         return
-    text = "".join(f"{_shown(v)}\n" for v in values.tolist())
+    rows = values.tolist()
+    if values.ndim == 2:  # several classes: a number each
+        text = "".join(" ".join(map(_shown, row)) + "\n" for row in rows)
+    else:
+        text = "".join(f"{_shown(v)}\n" for v in rows)
     if output is None:
         sys.stdout.write(text)
     else:

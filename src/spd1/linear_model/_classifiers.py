@@ -1,20 +1,25 @@
-"""Classifiers: labels to -1 and +1, one class against the rest, C to l1 and l2."""
+"""Classifiers: labels to -1 and +1 or classes at once, C to l1 and l2."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..design.intercept import Design
 from ..errors import DataError, ParameterError
+from ..multinomial.solve import solve_multinomial
 from ..regularizers import ElasticNet
-from ._base import CertifiedModel, Task, with_callbacks
-from ._options import number, refuse_unless
+from ..result import Result
+from ._base import FOREVER, CertifiedModel, Task, with_callbacks
+from ._options import number, refuse_unless, solver_of
+from ._progress import Watch
 
 __all__ = ["CertifiedClassifier", "LogisticRegression"]
 
@@ -144,8 +149,9 @@ class LogisticRegression(CertifiedClassifier):
     """Logistic regression with l1, l2 or both, and a certificate.
 
     Minimises ``C sum_i w_i log(1 + exp(-b_i (x'a_i + intercept))) + l1_ratio |x|_1 +
-    (1 - l1_ratio)/2 |x|^2``, the objective of scikit-learn for two classes. Several classes are
-    fitted one against the rest (scikit-learn fits a multinomial model).
+    (1 - l1_ratio)/2 |x|^2`` for two classes. Three and more are one multinomial model with a row of
+    coefficients each, ``C sum_i w_i (log sum_k exp(z_ik) - z_i,b(i))`` and the same penalty. Both
+    are scikit-learn's objectives.
 
     Parameters
     ----------
@@ -174,8 +180,11 @@ class LogisticRegression(CertifiedClassifier):
     warm_start : bool, default False
         Start from the last fit.
     n_jobs : int, optional
-        Classes fitted at the same time; threads of the one fit that two classes take. None: one,
-        -1: as many as there are cores.
+        Threads of the one fit that two classes take; with "ovr", classes fitted at the same time.
+        None: one, -1: as many as there are cores. A multinomial fit takes one.
+    multi_class : {"multinomial", "ovr"}, default "multinomial"
+        What three and more classes are: one model, or one against the rest each. "auto" is the
+        former.
 
     Attributes
     ----------
@@ -183,10 +192,10 @@ class LogisticRegression(CertifiedClassifier):
         As in scikit-learn.
     dual_coef_ : ndarray of shape (1 or n_classes, n)
         The dual point that certifies the coefficients.
-    dual_gap_, rel_gap_ : float, or ndarray of shape (n_classes,)
+    dual_gap_, rel_gap_ : float, or with "ovr" ndarray of shape (n_classes,)
         Certified bound on what is left to gain, in the units of the mean loss, and relative.
-    certificate_ : Certificate, or a list of one per class
-    trace_ : Trace, or a list of one per class
+    certificate_ : Certificate, or with "ovr" a list of one per class
+    trace_ : Trace, or with "ovr" a list of one per class
 
     Examples
     --------
@@ -217,6 +226,7 @@ class LogisticRegression(CertifiedClassifier):
         verbose=0,
         warm_start=False,
         n_jobs=None,
+        multi_class="multinomial",
     ):
         self.penalty = penalty
         self.C = C
@@ -232,9 +242,14 @@ class LogisticRegression(CertifiedClassifier):
         self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.multi_class = multi_class
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        refuse_unless(
+            self.multi_class, ("multinomial", "ovr", "auto"),
+            f"multi_class must be 'multinomial' or 'ovr', got {self.multi_class!r}",
+        )  # fmt: skip
         number(self.C, "C", open_low=True)
         logistic_ratio(self.penalty, self.l1_ratio)
         refuse_unless(
@@ -252,13 +267,76 @@ class LogisticRegression(CertifiedClassifier):
         strength = 1.0 / (self.C * total)
         return ElasticNet(l1=ratio * strength, l2=(1.0 - ratio) * strength)
 
+    # Three classes and more as one model
+
+    @property
+    def _multinomial(self) -> bool:
+        return len(self.classes_) > 2 and self.multi_class != "ovr"
+
+    def _tasks(self, codes: np.ndarray, weight: Any, d: int) -> list[Task]:
+        if not self._multinomial:
+            return super()._tasks(codes, weight, d)
+        if self.solver == "liblinear" or solver_of(self.solver, self._default_solver) != "auto":
+            raise ParameterError(
+                f"solver={self.solver!r} knows two classes: leave it at 'auto', or fit one class "
+                "against the rest with multi_class='ovr' or sklearn's OneVsRestClassifier"
+            )
+        share = self._class_weights(codes, weight)
+        c = weight
+        if share is not None:
+            c = share[codes] if weight is None else share[codes] * weight
+        if c is not None and np.any(np.bincount(codes, c, minlength=len(self.classes_)) == 0.0):
+            raise DataError("class_weight and sample_weight leave a class without weight")
+        total = float(len(codes)) if c is None else float(c.sum())
+        return [Task(codes, "multinomial", self._regularizer(total, d), c)]
+
+    def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
+        if not self._multinomial:
+            return super()._starting_points(tasks, design)
+        shape = (len(self.classes_), design.d)
+        known = getattr(self, "coef_", ()) if getattr(self, "warm_start", False) else ()
+        if np.shape(known) != shape:
+            return [{}]
+        level = np.broadcast_to(getattr(self, "intercept_", 0.0), shape[:1])
+        last = [level] if design.fit_intercept else []
+        return [{"x0": np.column_stack([np.asarray(self.coef_, dtype=float), *last])}]
+
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
+        if not self._multinomial:
+            return super()._solve(design, task, watch, start)
+        weight = design.weight if task.weight is None else task.weight
+        wanted: dict[str, Any] = {**self._settings(), **start}
+        options: dict[str, Any] = {
+            name: wanted.get(name) for name in ("tol", "max_seconds", "verbose", "x0")
+        }
+        return solve_multinomial(
+            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,
+            fit_intercept=design.fit_intercept, callback=watch, **options,
+        )  # fmt: skip
+
+    def _keep(self, results: list[Result], watches: list[Watch], *rest: Any) -> None:
+        whole = results[0]
+        if whole.x.ndim == 2:
+            pairs = zip(whole.x, whole.y.T, strict=True)
+            results = [replace(whole, x=x, y=y) for x, y in pairs]
+        super()._keep(results, watches, *rest)
+        if whole.x.ndim == 2:  # a row a class, but one certificate
+            self.dual_gap_, self.rel_gap_ = whole.gap, whole.rel_gap
+            self.certificate_, self.trace_, self.method_ = (
+                whole.certificate, whole.trace, whole.method,
+            )  # fmt: skip
+
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class; for several, those of one against the rest, normalised."""
-        return probabilities(self.decision_function(X))
+        """Probability of each class; with "ovr", those of one against the rest, normalised."""
+        scores = self.decision_function(X)
+        return np.asarray(softmax(scores, axis=1)) if self._multinomial else probabilities(scores)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of the probability of each class."""
-        return log_probabilities(self.decision_function(X))
+        scores = self.decision_function(X)
+        if self._multinomial:
+            return np.asarray(log_softmax(scores, axis=1))
+        return log_probabilities(scores)
 
 
 def logistic_ratio(penalty: Any, l1_ratio: Any) -> float | None:

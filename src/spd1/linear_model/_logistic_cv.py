@@ -27,7 +27,7 @@ class LogisticRegressionCV(LogisticRegression):
         How many, from 1e-4 to 1e4, or which.
     l1_ratios : list of floats in [0, 1], default [0]
     fit_intercept, dual, penalty, solver, tol, max_iter, class_weight, verbose, \
-intercept_scaling, random_state
+intercept_scaling, random_state, multi_class
         See ``LogisticRegression``.
     cv : int, splitter or None
         Default: 5 stratified folds.
@@ -80,6 +80,7 @@ intercept_scaling, random_state
         intercept_scaling=1.0,
         random_state=None,
         use_legacy_attributes=False,
+        multi_class="multinomial",
     ):
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -98,6 +99,7 @@ intercept_scaling, random_state
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.multi_class = multi_class
 
     # What the parent reads: the winner.
     C = property(lambda self: getattr(self, "C_", 1.0))
@@ -159,22 +161,26 @@ intercept_scaling, random_state
         """Scores and coefficients of all Cs on one fold, from the strongest penalty on."""
         classes, codes = np.unique(y[train], return_inverse=True)
         part = None if weight is None else weight[train]
-        judge = LogisticRegression(class_weight=self.class_weight)
+        judge = LogisticRegression(
+            class_weight=self.class_weight, solver=self.solver, multi_class=self.multi_class,
+            tol=self.tol, random_state=self.random_state, verbose=self.verbose,
+        )  # fmt: skip
         judge._refuse_one_class(classes, codes, part)
         judge.classes_, judge.n_features_in_ = classes, X.shape[1]
         design = Design(X[train], bool(self.fit_intercept), part)
         order = np.argsort(self.Cs_)
         tasks = judge._tasks(codes, part, design.d)
-        found = np.empty((len(order), len(tasks), design.d + int(design.fit_intercept)))
+        rows = len(classes) if judge._multinomial else len(tasks)
+        found = np.empty((len(order), rows, design.d + int(design.fit_intercept)))
         for t, task in enumerate(tasks):
-            x0 = None
+            start: dict[str, Any] = {}
             total = float(len(codes)) if task.weight is None else float(task.weight.sum())
             for k in order:
                 net = _logistic_net(float(self.Cs_[k]), ratio, total)
                 watch = Watch(self._iterations(), self._tol())
-                options = {**self._settings(), "callback": watch}
-                x0 = design.solve(task.b, "logistic", net, task.weight, x0=x0, **options).x
-                found[k, t] = x0
+                x = judge._solve(design, task._replace(reg=net), watch, start).x
+                start = {"x0": x}
+                found[k, slice(None) if judge._multinomial else t] = x
         score = check_scoring(judge, scoring=self.scoring)
         scores = []
         for x in found:

@@ -64,8 +64,8 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
     Notes
     -----
-    scikit-learn's LogisticRegression of three classes or more is multinomial: one certificate for
-    all of it, whose ``y`` has a column a class. Models of this package have one for each class.
+    LogisticRegression of three classes or more is multinomial: one certificate for all of it, whose
+    ``y`` has a column a class. Models that tell one class from the rest have one for each class.
     Where the model's own coefficients prove little, the problem is solved for a good lower bound:
     then this takes as long as a fit.
 
@@ -87,7 +87,7 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     if isinstance(twin, _SGDObjective):
         twin.samples = len(y)
     tasks = _tasks(twin, model, y, weight, X.shape[1])
-    if twin is not model and isinstance(twin, LogisticRegression) and len(model.classes_) > 2:
+    if isinstance(twin, LogisticRegression) and twin._multinomial:
         return _certify_multinomial(twin, model, X, y, weight)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     coef = np.atleast_2d(coef).astype(float)
@@ -231,8 +231,9 @@ def _certify_liblinear(
 
 
 def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: Any) -> Certificate:
-    """scikit-learn's LogisticRegression of more than two classes is one problem, not one each."""
-    from .multinomial import Multinomial
+    """LogisticRegression of more than two classes is one problem, not one each."""
+    from ..multinomial.certify import certify_multinomial
+    from ..multinomial.objective import Objective
 
     labels = np.searchsorted(model.classes_, y)
     weight = np.ones(len(y)) if weight is None else weight
@@ -240,8 +241,16 @@ def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: A
     weight = weight if share is None else weight * share[labels]
     reg = twin._regularizer(float(weight.sum()), X.shape[1])
     fit_intercept = bool(model.fit_intercept)
-    problem = Multinomial(X, labels, len(model.classes_), weight, reg, fit_intercept)
-    return problem.certify(np.asarray(model.coef_, float), np.asarray(model.intercept_, float))
+    objective = Objective(X, labels, len(model.classes_), weight, reg, fit_intercept)
+    x = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_, float)
+    if x.shape != (objective.K, objective.d):
+        raise DataError(
+            f"{type(model).__name__} has coefficients of shape {x.shape}, the data asks for "
+            f"{(objective.K, objective.d)}"
+        )
+    if fit_intercept:
+        x = np.column_stack([x, np.asarray(model.intercept_, float)])
+    return certify_multinomial(objective, x, PROVEN)
 
 
 def _certify_huber(

@@ -131,7 +131,9 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     if len(model.classes_) == 2:
         scores = graph.node("Concat", graph.node("Neg", scores), scores, axis=1)
     ranked = scores
-    if hasattr(model, "predict_proba"):
+    if getattr(model, "_multinomial", False):
+        ranked = graph.node("Softmax", scores, axis=1)
+    elif hasattr(model, "predict_proba"):
         ranked = graph.node("Sigmoid", scores)
         if len(model.classes_) > 2:
             total = graph.scope.get_unique_variable_name("total")

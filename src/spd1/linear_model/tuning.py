@@ -7,10 +7,7 @@ from __future__ import annotations
 
 PROVEN = 1e-6  # relative gap of a foreign model's certificate that needs no further work, ...
 CERTIFY_LOOKS = 1000  # ... and looks at most when the problem is solved for a better bound
-MULTINOMIAL_LOOKS = 2000  # the same of a multinomial model
-BALANCE_STEPS = 100  # of Newton's, towards multinomial dual points that balance
 
 # Paths
 PATH_ROUNDS = 6  # of adding columns that were left out wrongly
 PATH_LOOKS = 200  # at one problem: a tol below rounding must not keep a path for ever
-PROVABLE = 1e-10  # expected counts of classes that are off by more prove nothing

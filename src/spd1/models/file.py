@@ -32,7 +32,7 @@ from .model import Model
 
 __all__ = ["load_model", "save_model"]
 
-FORMAT, VERSION = "spd1-model", 1
+FORMAT, VERSION = "spd1-model", 2  # 2: several classes; others are written as 1
 SUMS = "SHA256SUMS"
 MOST_TEXT = 256 * 2**20  # bytes of model.json: a hundred million names would fit
 ARRAYS = ("x", "y", "mean", "scale", *FIELDS)
@@ -167,7 +167,7 @@ def _description(model: Model) -> dict[str, Any]:
     arrays = {"x": model.x, "y": model.y, "mean": model.mean, "scale": model.scale} | values
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if model.several else 1,
         "loss": {"name": loss, "parameters": _plain(model.loss._asdict())},
         "regularizer": {k: "array" if np.ndim(v) else _plain(v) for k, v in values.items()},
         **{name: _plain(getattr(model, name)) for name in PLAIN},
@@ -226,10 +226,15 @@ def _check_shapes(model: Model) -> None:
     if not isinstance(d, int) or not isinstance(model.intercept, bool) or d < 1:
         raise ValueError("features or intercept is not what it should be")
     model.reg.bind(d)
-    fits = len(model.x) == d + model.intercept and all(
+    labels = model.classes
+    several = labels is not None and isinstance(labels, list) and len(labels) > 2
+    count = len(labels) if labels is not None and several else 1
+    fits = len(model.x) == count * (d + model.intercept) and all(
         part is None or len(part) == d for part in (model.mean, model.scale, model.names)
     )
-    pair = model.classes is None or (isinstance(model.classes, list) and len(model.classes) == 2)
+    pair = labels is None or (isinstance(labels, list) and len(labels) >= 2)
+    if several and not (model.loss.probabilities and len(set(map(str, labels or []))) == count):
+        raise ValueError("its classes do not fit together")
     if not fits or not pair or (model.classes is None) != (model.loss.label_kind != "sign"):
         raise ValueError("its parts do not fit together")
     if model.scale is not None and not np.all(model.scale > 0):

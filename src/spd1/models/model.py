@@ -24,6 +24,7 @@ from ..regularizers import ElasticNet, as_regularizer
 from ..result import Result
 from ..version import __version__
 from .scaling import entries_of, moments, standardized
+from .several import certify_several, codes_of, may_be_classes, solve_several
 
 __all__ = ["Model", "fit_model"]
 
@@ -35,9 +36,10 @@ class Model:
     Attributes
     ----------
     x : ndarray
-        Solution as found: in standardized units where ``scale`` is there, the intercept last.
+        Solution as found: in standardized units where ``scale`` is there, the intercept last; of
+        several classes one row after the other.
     y : ndarray
-        Dual point that certifies it, one number a training row.
+        Dual point that certifies it, one number a training row; for several classes, and class.
     loss, reg : loss and ElasticNet
         ``reg`` is that of the features; the intercept has none.
     features : int
@@ -46,7 +48,7 @@ class Model:
     mean, scale : ndarray or None
         What standardization took off and divided by; ``mean`` is None for sparse data.
     classes : list or None
-        Labels for -1 and +1, where the loss wants two classes.
+        Labels for -1 and +1, where the loss wants two classes; or three and more labels.
     one_vs_rest : bool
         Whether the second class was told apart from several others: labels are then text.
     names, target : names of the features and of the target, where the training file had them
@@ -72,20 +74,38 @@ class Model:
     training: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def coef(self) -> np.ndarray:
-        """Coefficients of the features in the units of the data."""
-        x = self.x[: self.features]
-        return x if self.scale is None else x / self.scale
+    def several(self) -> bool:
+        """Whether there are three classes or more: a row of coefficients each."""
+        return self.classes is not None and len(self.classes) > 2
 
     @property
-    def offset(self) -> float:
+    def rows(self) -> np.ndarray:
+        """The solution, a row a class."""
+        assert self.classes is not None
+        return self.x.reshape(len(self.classes), -1)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients of the features in the units of the data; of several classes a row each."""
+        x = self.rows[:, : self.features] if self.several else self.x[: self.features]
+        return x if self.scale is None else np.asarray(x / self.scale)
+
+    @property
+    def offset(self) -> Any:
         """What is added to ``A @ coef``: the intercept, less what centering took off."""
+        if self.several:
+            level = self.rows[:, -1] if self.intercept else np.zeros(len(self.rows))
+            return level if self.mean is None else level - self.coef @ self.mean
         constant = float(self.x[-1]) if self.intercept else 0.0
         return constant if self.mean is None else constant - float(self.mean @ self.coef)
 
     def decision(self, A: Any) -> np.ndarray:
-        """Margins a_i'coef + offset."""
+        """Margins a_i'coef + offset; of several classes a column each."""
         A = self.fitting(A)
+        if self.several:
+            if isinstance(A, Store):
+                raise DataError(f"{A.path} is a store: several classes need data in memory")
+            return np.asarray(np.asarray(A @ self.coef.T, dtype=float) + self.offset)
         product = A.grid.margins(self.coef) if isinstance(A, Store) else A @ self.coef
         margins: np.ndarray = np.asarray(product, dtype=float).ravel() + self.offset
         return margins
@@ -105,22 +125,31 @@ class Model:
     def predict(self, A: Any) -> np.ndarray:
         """Labels, or numbers for the regression losses."""
         margins = self.decision(A)
+        if self.several:
+            return np.asarray(np.array(self.classes)[margins.argmax(axis=1)])
         if self.classes is not None:
             return np.asarray(np.where(margins > 0, *np.array(self.classes)[::-1]))
         return np.asarray(np.exp(margins) if self.loss.label_kind == "count" else margins)
 
     def probability(self, A: Any) -> np.ndarray:
-        """Probability of the second class; logistic loss only."""
+        """Probability of the second class, of several a column each; logistic loss only."""
         if not self.loss.probabilities:
             raise ParameterError(f"{type(self.loss).__name__} gives no probabilities: use logistic")
-        from scipy.special import expit
+        from scipy.special import expit, softmax
 
+        if self.several:
+            return np.asarray(softmax(self.decision(A), axis=1))
         return np.asarray(expit(self.decision(A)))
 
     def signs(self, b: np.ndarray) -> np.ndarray:
-        """Labels of a file as the loss wants them: -1 and +1, or numbers as they are."""
+        """Labels of a file as the loss wants them: -1 and +1, or numbers as they are.
+
+        Several classes: the number of each.
+        """
         if self.classes is None:
             return numbers(b)
+        if self.several:
+            return codes_of(b, self.classes)
         if self.one_vs_rest:
             return np.where([label_text(v) == self.classes[1] for v in b.tolist()], 1.0, -1.0)
         strange = [v for v in np.unique(b).tolist() if v not in self.classes]
@@ -132,6 +161,11 @@ class Model:
 
     def problem(self, A: Any, b: np.ndarray) -> Problem:
         """The problem this model solves, or would, on data: prepared as in training."""
+        if self.several:
+            raise DataError(
+                f"there are {len(self.classes or [])} classes: name one label with --positive to "
+                "tell it from the others"
+            )
         return self.design(A).problem(self.signs(b), self.loss, self.reg)
 
     def design(self, A: Any) -> Design:
@@ -141,6 +175,10 @@ class Model:
 
     def certify(self, A: Any, b: np.ndarray) -> Certificate:
         """How far from optimal the model is on this data, proven."""
+        if self.several:
+            X = standardized(self.fitting(A), self.mean, self.scale)
+            codes = codes_of(b, self.classes or [])
+            return certify_several(X, codes, len(self.rows), self.reg, self.intercept, self.rows)
         problem = self.problem(A, b)
         return certify_point(self.x, problem, self.y if len(self.y) == problem.n else None)
 
@@ -167,7 +205,8 @@ def fit_model(
         Divide each feature by its standard deviation; dense data is centered too, sparse data is
         not, because it would no longer be sparse.
     positive : str, optional
-        The label to tell apart from all others; default: the larger of two.
+        The label to tell apart from all others; default: the larger of two. Without it, three
+        labels and more are classes of one multinomial model under the logistic loss.
     options : passed on to ``solve``
 
     Examples
@@ -183,7 +222,12 @@ def fit_model(
     data = data._replace(A=trusted(data.A))
     model = blank_model(data, loss, reg, intercept, standardize, positive)
     assert data.b is not None
-    result = model.design(data.A).solve(model.signs(data.b), model.loss, model.reg, **options)
+    if model.several:
+        X = standardized(model.fitting(data.A), model.mean, model.scale)
+        count = len(model.classes or [])
+        result = solve_several(X, model.signs(data.b), count, model.reg, intercept, options)
+    else:
+        result = model.design(data.A).solve(model.signs(data.b), model.loss, model.reg, **options)
     return trained(model, data.A, result, options.get("tol", 1e-6)), result
 
 
@@ -200,7 +244,8 @@ def blank_model(
     classes = _classes(data.b, loss, positive)
     mean, scale = moments(data.A) if standardize else (None, None)
     size = d + 1 if intercept else d
-    blank = np.zeros(size), np.zeros(data.A.shape[0])
+    count = 1 if classes is None or len(classes) == 2 else len(classes)
+    blank = np.zeros(count * size), np.zeros(count * data.A.shape[0])
     several = classes is not None and positive is not None and len(np.unique(data.b)) > 2
     return Model(
         *blank, loss, reg, d, intercept, mean, scale, classes, data.names, data.target, several
@@ -218,7 +263,11 @@ def trained(model: Model, A: Any, result: Result, tol: float) -> Model:
     }  # fmt: skip
     certificate = {name: float(getattr(result, name)) for name in names}
     return replace(
-        model, x=result.x, y=np.asarray(result.y), certificate=certificate, training=training
+        model,
+        x=result.x.ravel(),
+        y=np.asarray(result.y).ravel(),
+        certificate=certificate,
+        training=training,
     )
 
 
@@ -257,7 +306,7 @@ def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None
         if len(others) == 1:
             return [others[0], mine]
         return [f"not {label_text(mine)}", label_text(mine)]
-    if len(found) != 2:
+    if len(found) != 2 and not may_be_classes(found, loss):
         shown = ", ".join(map(label_text, found[:5])) + (", ..." if len(found) > 5 else "")
         hint = "" if len(found) < 2 else ": name one with --positive to tell it from the others"
         raise DataError(f"{type(loss).__name__} needs two classes, the labels are {shown}{hint}")

@@ -1,0 +1,1 @@
+"""Multinomial logistic regression: its objective, one certificate for all classes, its solver."""
