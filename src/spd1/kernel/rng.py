@@ -41,6 +41,32 @@ def index(key, counter, size):
     return np.uint64(np.int64(unit * size))
 
 
+def units(key: np.uint64, first: int, count: int) -> np.ndarray:
+    """Numbers in [0, 1) of the draws ``first .. first + count - 1``, all at once.
+
+    Examples
+    --------
+    >>> np.array_equal(units(key_of(0), 0, 6)[2:], units(key_of(0), 2, 4))
+    True
+    """
+    z = key + np.arange(first, first + count, dtype=np.uint64) * WEYL
+    z = (z ^ (z >> S30)) * MIX_1
+    z = (z ^ (z >> S27)) * MIX_2
+    return ((z ^ (z >> S31)) >> S11).astype(np.float64) * TO_UNIT
+
+
+def indices(key: np.uint64, first: int, count: int, size: int) -> np.ndarray:
+    """What ``index`` draws for ``first .. first + count - 1``, all at once.
+
+    Examples
+    --------
+    >>> [int(i) for i in indices(key_of(0), 0, 3, 10)] == [
+    ...     int(index(key_of(0), t, 10)) for t in range(3)]
+    True
+    """
+    return (units(key, first, count) * size).astype(np.int64)
+
+
 @helper
 def shuffled(key, t, size, mask, half):
     """Number ``t`` of 0 .. size-1 in random order, pass by pass, each pass in an order of its own.

@@ -35,6 +35,9 @@ SPECIAL_METHODS = {
 FAMILY_METHODS = {
     "spd1-vr-acc": ("entries.spd1_vr_acc", "AcceleratedSPD1VR"),
     "spd1-vr-catalyst": ("entries.spd1_vr_catalyst", "CatalystSPD1VR"),
+    "chambolle-pock": ("family.chambolle_pock", "ChambollePock"),
+    "extragradient": ("family.extragradient", "Extragradient"),
+    "pdlp": ("family.pdlp", "PDLP"),
 }
 
 #: Methods for one kind of problem each.

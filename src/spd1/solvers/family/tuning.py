@@ -1,0 +1,6 @@
+"""The tuned numbers of this folder."""
+
+from __future__ import annotations
+
+MOST_ITERATIONS_A_LOOK = 8  # of whole-matrix methods on small data: a look costs as much as a few
+SAFE_NORM = 1.02  # power iteration finds norms from below, by a per cent or two
