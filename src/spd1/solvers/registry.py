@@ -35,6 +35,11 @@ SPECIAL_METHODS = {
 FAMILY_METHODS = {
     "spd1-vr-acc": ("entries.spd1_vr_acc", "AcceleratedSPD1VR"),
     "spd1-vr-catalyst": ("entries.spd1_vr_catalyst", "CatalystSPD1VR"),
+    "sdca": ("family.sdca", "SDCA"),
+    "asdca": ("family.asdca", "ASDCA"),
+    "spdc": ("family.spdc", "SPDC"),
+    "spdhg": ("family.spdhg", "SPDHG"),
+    "rpd": ("family.rpd", "RPD"),
     "chambolle-pock": ("family.chambolle_pock", "ChambollePock"),
     "extragradient": ("family.extragradient", "Extragradient"),
     "pdlp": ("family.pdlp", "PDLP"),

@@ -4,3 +4,4 @@ from __future__ import annotations
 
 MOST_ITERATIONS_A_LOOK = 8  # of whole-matrix methods on small data: a look costs as much as a few
 SAFE_NORM = 1.02  # power iteration finds norms from below, by a per cent or two
+SPDHG_GAMMA = 0.99  # of the theory: the choice of its authors

@@ -119,7 +119,7 @@ class WholeMatrix(Method):
         """The better of the last iterate and the mean, both with products at hand."""
         if self._pair is None:
             pairs = [self._evaluate(self.state.now)]
-            if self.averaged > 1.0:
+            if self.state.mean is not self.state.now:
                 pairs.append(self._evaluate(self.state.mean))
             self._pair = min(pairs, key=lambda pair: pair.gap)
         return self._pair
