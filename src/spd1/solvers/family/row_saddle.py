@@ -25,6 +25,7 @@ from ..base import Method, typical_labels
 from ..gradient.lazy import repeat_prox
 from ..tuning import ENTRIES_A_CHUNK
 from .states import RowSaddle
+from .tuning import KNOWN_RATIO, UNKNOWN_RATIO
 
 __all__ = ["RowSaddleMethod"]
 
@@ -68,7 +69,6 @@ class RowSaddleMethod(Method):
 
     step_names = ("eta", "tau")
     rule = TileSteps
-    leeway = math.inf  # the ratio of the steps follows the certificate
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
@@ -80,6 +80,12 @@ class RowSaddleMethod(Method):
         self.reach = self.weights * p.row_norms_squared  # n c_i |a_i|^2
         self.longest = max(float(self.reach.max()), 1e-300)  # R^2
         self.shares = self.shares_of_rows()
+
+    @property
+    def leeway(self) -> float:
+        """By which factor eta / tau may be off at first; with mu and gamma it is known."""
+        p = self.problem
+        return KNOWN_RATIO if p.mu > 0 and p.gamma > 0 else UNKNOWN_RATIO
 
     def shares_of_rows(self) -> np.ndarray:
         """sigma_i / tau: the longest step is allowed to every row."""

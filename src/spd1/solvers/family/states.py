@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Dual", "RowSaddle"]
+__all__ = ["CrossSaddle", "Dual", "RowSaddle"]
 
 
 class Dual(NamedTuple):
@@ -25,3 +25,14 @@ class RowSaddle(NamedTuple):
     y: np.ndarray
     G: np.ndarray
     last: np.ndarray
+
+
+class CrossSaddle(NamedTuple):
+    """x and y, what is remembered of both, and its gradients G = A'(c y~) and m = A x~."""
+
+    x: np.ndarray
+    y: np.ndarray
+    x_table: np.ndarray
+    y_table: np.ndarray
+    G: np.ndarray
+    m: np.ndarray

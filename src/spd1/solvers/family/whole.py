@@ -18,7 +18,7 @@ from ...control.balance import TileSteps
 from ...errors import ParameterError
 from ..base import Method, Saved, typical_sizes
 from ..tuning import ENTRIES_A_LOOK
-from .tuning import MOST_ITERATIONS_A_LOOK, SAFE_NORM
+from .tuning import KNOWN_RATIO, MOST_ITERATIONS_A_LOOK, SAFE_NORM, UNKNOWN_RATIO
 from .vectors import coupling_norm, dual_prox, primal_prox
 
 __all__ = ["Iterate", "WholeMatrix"]
@@ -51,7 +51,6 @@ class WholeMatrix(Method):
     step_names = ("eta", "tau")
     rule = TileSteps
     takes_cuts = True
-    leeway = float("inf")  # the ratio of the steps follows the certificate
     remembers = (*Method.remembers, "averaged", "norm")
     products = 2.0  # passes an iteration
 
@@ -62,6 +61,12 @@ class WholeMatrix(Method):
         self.norm = 0.0  # |C^1/2 A|, when first asked for
         self.averaged = 0.0  # total weight of the mean
         self._pair: Pair | None = None
+
+    @property
+    def leeway(self) -> float:
+        """By which factor eta / tau may be off at first; with mu and gamma it is known."""
+        p = self.problem
+        return KNOWN_RATIO if p.mu > 0 and p.gamma > 0 else UNKNOWN_RATIO
 
     def coupling(self) -> float:
         """|C^1/2 A|: eta tau may be its inverse square at most."""
