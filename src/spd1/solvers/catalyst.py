@@ -86,9 +86,7 @@ def inner_net(problem: Problem, kappa: float) -> Any:
     return replace(problem.reg, l2=problem.reg.l2 + kappa).bind(problem.d)
 
 
-def inner_gap(
-    problem: Problem, pair: Pair, y: np.ndarray, pull: np.ndarray, net: Any
-) -> InnerGap:
+def inner_gap(problem: Problem, pair: Pair, y: np.ndarray, pull: np.ndarray, net: Any) -> InnerGap:
     """Gap of the inner problem at x and y; ``pull`` is kappa z - A'(c y).
 
     The linear and the constant part of the proximal term cancel in g(x) + g*(v) - x v.

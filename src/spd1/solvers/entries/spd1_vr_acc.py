@@ -10,8 +10,8 @@ entry, or of one tile. Against Algorithm 2 three things are different:
   eta tau |A|_F^2 = O(1). Theorem 3 of the paper has eta ~ gamma / R^2, which gives kappa.
 
 What is proved: the rate 1 + sqrt(kappa) / sqrt(N) passes for a constant factor where a step moves
-*all* coordinates (Alacaoglu & Malitsky, Theorem for strongly monotone operators; ``svrg-saddle-acc``
-is that). Here a step moves one x_j and one y_i: the rate is only measured
+*all* coordinates (Alacaoglu & Malitsky, for strongly monotone operators; ``svrg-saddle-acc`` is
+that). Here a step moves one x_j and one y_i: the rate is only measured
 (``benchmarks/acceleration.py``). ``spd1-vr-catalyst`` has a proof and is slower.
 """
 

@@ -61,7 +61,7 @@ class ASDCA(SDCA):
         G += self.kappa * self.centre
 
     def look(self) -> None:
-        """x from G and the centre, its margins; the centre moves on if the inner gap is small."""
+        """X from G and the centre, its margins; the centre moves on if the inner gap is small."""
         p, s = self.problem, self.state
         pull = s.G - self.kappa * self.centre
         tie(pull, self.net, s.x)

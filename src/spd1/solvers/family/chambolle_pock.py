@@ -71,7 +71,7 @@ class ChambollePock(WholeMatrix):
         return 1.0
 
     def theory_steps(self) -> dict[str, Any]:
-        """Algorithm 3's eta = sqrt(gamma/mu) / |K| and tau = sqrt(mu/gamma) / |K|, or eta tau |K|^2 = 1.
+        """Algorithm 3's eta = sqrt(gamma/mu)/|K|, tau = sqrt(mu/gamma)/|K|, or eta tau |K|^2 = 1.
 
         The theorems leave eta / tau free where g or phi* is not strongly convex: it is then that
         of the distances which the labels suggest.

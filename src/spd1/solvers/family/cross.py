@@ -58,9 +58,8 @@ class CrossMethod(Method):
         columns = rows_to_columns(p)
         plain = 1.0 if sampling == "uniform" else self.uniform_share
         self.pi, self.rho = shares_of(rows, plain), shares_of(columns, plain)
-        worst_row = float(np.max(np.where(rows > 0, rows / self.pi, 0.0)))
-        worst_column = float(np.max(np.where(columns > 0, columns / self.rho, 0.0)))
-        self.square = max(worst_row, worst_column, 1e-300)  # L_bar^2: of the estimates, on average
+        # L_bar^2: how much farther apart the estimates may be than their points, on average
+        self.square = max(worst_of(rows, self.pi), worst_of(columns, self.rho), 1e-300)
         self.row_ends, self.column_ends = np.cumsum(self.pi), np.cumsum(self.rho)
         reads = float(self.pi @ p.grid.row_counts + self.rho @ p.grid.column_counts)
         self.entries_a_step = max(reads, 1.0)
@@ -103,9 +102,7 @@ class CrossMethod(Method):
         columns = drawn(self.column_ends, numbers[1::3])
         yield from zip(rows.tolist(), columns.tolist(), numbers[2::3].tolist(), strict=True)
 
-    def estimates(
-        self, i: int, j: int, y_i: float, x_j: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def estimates(self, i: int, j: int, y_i: float, x_j: float) -> tuple[np.ndarray, np.ndarray]:
         """Gradients in x and y from row i at y_i and column j at x_j."""
         p, s = self.problem, self.state
         for_x, for_y = s.G.copy(), s.m.copy()
@@ -156,8 +153,17 @@ def rows_to_columns(problem: Problem) -> np.ndarray:
 
 def shares_of(sizes: np.ndarray, uniform: float) -> np.ndarray:
     """Probabilities by size, with a share of uniform ones; alike if nothing has a size."""
-    total, alike = float(sizes.sum()), np.full(len(sizes), 1.0 / len(sizes))
-    return uniform * alike + (1.0 - uniform) * sizes / total if total > 0 else alike
+    alike: np.ndarray = np.full(len(sizes), 1.0 / len(sizes))
+    total = float(sizes.sum())
+    if not total > 0:
+        return alike
+    return np.asarray(uniform * alike + (1.0 - uniform) * sizes / total)
+
+
+def worst_of(sizes: np.ndarray, shares: np.ndarray) -> float:
+    """Largest size over probability."""
+    used = sizes > 0
+    return float((sizes[used] / shares[used]).max()) if used.any() else 0.0
 
 
 def drawn(ends: np.ndarray, numbers: np.ndarray) -> np.ndarray:

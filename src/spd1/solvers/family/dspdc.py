@@ -123,7 +123,7 @@ class DSPDC(Method):
         return max(for_y, 1.0 - 1.0 / (p.d * (1.0 + 1.0 / (2.0 * eta * p.mu))))
 
     def balanced(self, product: float) -> dict[str, float]:
-        """eta tau = product, eta / tau = d gamma / (n mu)."""
+        """Eta tau = product, eta / tau = d gamma / (n mu)."""
         p = self.problem
         ratio = math.sqrt(p.d * p.gamma / (p.n * p.mu))
         return {"eta": math.sqrt(product) * ratio, "tau": math.sqrt(product) / ratio}

@@ -189,9 +189,7 @@ class Katyusha(Method):
         rows_a_chunk = max(1, int(ENTRIES_A_CHUNK * p.n / max(p.stored, p.n)))
         start = self.t
         for first, count in self.chunks(2 * p.n, rows_a_chunk):
-            katyusha_steps(
-                self.A, p.b, self.weights, s, p.loss, p.net, k, first, count, self.key
-            )
+            katyusha_steps(self.A, p.b, self.weights, s, p.loss, p.net, k, first, count, self.key)
             self.t = first + count
             self.ledger.entries += count / p.n * p.stored
             self.ledger.paper_passes += count / p.n

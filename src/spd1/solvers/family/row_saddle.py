@@ -132,7 +132,7 @@ class RowSaddleMethod(Method):
         return max(for_y, 1.0 / (1.0 + 2.0 * self.steps["eta"] * p.mu))
 
     def balanced(self, product: float) -> dict[str, float]:
-        """eta tau R^2 = product; eta / tau = gamma / (n mu), or by the sizes of labels and rows."""
+        """Eta tau R^2 = product; eta / tau = gamma / (n mu), or by the sizes of labels and rows."""
         p = self.problem
         if p.mu > 0 and p.gamma > 0:
             ratio = math.sqrt(p.gamma / (p.n * p.mu))

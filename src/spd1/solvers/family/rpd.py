@@ -10,7 +10,7 @@ __all__ = ["RPD"]
 class RPD(RowSaddleMethod):
     """A dual coordinate a step at x + q (x - x_before), and a plain primal step.
 
-    q = n times what a step leaves of the distance where both sides are strongly convex, n elsewhere;
+    q = n times what a step leaves of the distance where both sides are strongly convex, else n;
     eta sigma_i n c_i |a_i|^2 = 1, as we derive it: with n blocks the extrapolation is n times as
     long and the dual step as in SPDHG. For n = 1 this is Chambolle & Pock's method.
     """

@@ -83,7 +83,7 @@ class SDCA(PairMethod):
         )
 
     def look(self) -> None:
-        """x from G, and its margins."""
+        """X from G, and its margins."""
         p, s = self.problem, self.state
         tie(s.G, self.net, s.x)
         self.pair = pair_of(p, s.x.copy(), p.margins(s.x), s.y.copy(), -s.G)

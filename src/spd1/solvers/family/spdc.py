@@ -16,9 +16,9 @@ __all__ = ["SPDC"]
 class SPDC(RowSaddleMethod):
     """A dual coordinate a step, a full primal step that looks n rows ahead, an extrapolated x.
 
-    Rate: n + R sqrt(n / (mu gamma)) rows for a constant factor. Theory: eta = sqrt(gamma/(n mu))/(2R)
-    and tau = sqrt(n mu/gamma)/(2R), theta = 1 - 1/(n + R sqrt(n/(mu gamma))), R^2 the largest
-    n c_i |a_i|^2. Automatic steps have twice their size to begin with.
+    Rate: n + R sqrt(n / (mu gamma)) rows for a constant factor. Theory: tau = sqrt(n mu/gamma)/(2R)
+    and eta = sqrt(gamma/(n mu))/(2R), theta = 1 - 1/(n + R sqrt(n/(mu gamma))), R^2 the largest
+    n c_i |a_i|^2, as we derive it for rows with weights. Automatic steps have twice their size to begin with.
     """
 
     name = "spdc"

@@ -16,8 +16,8 @@ class SVRGSaddle(CrossMethod):
     """Forward-backward steps with variance-reduced estimates from a row and a column.
 
     With x measured by mu and y by gamma the operator is 1-strongly monotone, and the size of a step
-    is 1 / (L^2 + 3 L_bar^2), their Theorem's; L^2 <= L_bar^2 = kappa is used. The inner loop is as
-    long as we derive it: 12^-1 left of what its start contributes, 3/4 in all.
+    is 1 / (L^2 + 3 L_bar^2), where L^2 <= L_bar^2 = kappa is used. We derive the length of the inner
+    loop: a twelfth of what its start contributes is left, three quarters of the distance in all.
     """
 
     name = "svrg-saddle"

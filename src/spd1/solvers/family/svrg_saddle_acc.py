@@ -18,8 +18,8 @@ class SVRGSaddleAcc(CrossMethod):
         z+ = prox(z_bar - s (F(w) + F_ij(z_half) - F_ij(w)));   w+ = z+ with probability 1 - alpha
 
     1 - alpha = 1 / N, N the steps of a pass, and s = 0.99 sqrt(1 - alpha) / L_bar in the metric of
-    mu and gamma, from their Theorem on strongly monotone operators. Palaniappan & Bach accelerate by
-    an outer loop; this needs none.
+    mu and gamma, theirs for strongly monotone operators. Palaniappan & Bach accelerate by an outer
+    loop; this needs none.
     """
 
     name = "svrg-saddle-acc"

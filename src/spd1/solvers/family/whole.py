@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...certificate.points import Pair, pair_of
 from ...control.balance import TileSteps
+from ...control.steps import StepRule
 from ...errors import ParameterError
 from ..base import Method, Saved, typical_sizes
 from ..tuning import ENTRIES_A_LOOK
@@ -48,8 +49,8 @@ class Averaged(NamedTuple):
 class WholeMatrix(Method):
     """A method whose every iteration multiplies by the whole matrix, forth and back."""
 
-    step_names = ("eta", "tau")
-    rule = TileSteps
+    step_names: ClassVar[tuple[str, ...]] = ("eta", "tau")
+    rule: ClassVar[type[StepRule]] = TileSteps
     takes_cuts = True
     remembers = (*Method.remembers, "averaged", "norm")
     products = 2.0  # passes an iteration
@@ -103,8 +104,8 @@ class WholeMatrix(Method):
         """Stand there; ``counted`` is what the mean takes in."""
         self.averaged += weight
         seen = after if counted is None else counted
-        mean = seen if weight == self.averaged else self.state.mean.mixed(
-            seen, weight / self.averaged
+        mean = (
+            seen if weight == self.averaged else self.state.mean.mixed(seen, weight / self.averaged)
         )
         self.state = Averaged(after, self.state.now, mean)
 
@@ -141,7 +142,7 @@ class WholeMatrix(Method):
         self._pair = None
 
     def default_steps(self) -> dict[str, float]:
-        """eta tau |C^1/2 A|^2 = 1; eta / tau = gamma / mu, or by how far x and y will travel."""
+        """With eta tau |C^1/2 A|^2 = 1; eta / tau = gamma / mu, or by how far they will travel."""
         p, norm = self.problem, self.coupling()
         if p.mu > 0 and p.gamma > 0:
             ratio = float(np.sqrt(p.gamma / p.mu))
