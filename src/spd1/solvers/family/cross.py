@@ -168,7 +168,8 @@ def worst_of(sizes: np.ndarray, shares: np.ndarray) -> float:
 
 def drawn(ends: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Which line each number in [0, 1) stands for."""
-    return np.minimum(np.searchsorted(ends, numbers * ends[-1], side="right"), len(ends) - 1)
+    found = np.searchsorted(ends, numbers * ends[-1], side="right")
+    return np.asarray(np.minimum(found, len(ends) - 1))
 
 
 def line_of(A: Any, line: int, column: bool) -> tuple[Any, np.ndarray]:

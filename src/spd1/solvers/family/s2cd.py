@@ -51,10 +51,11 @@ def s2cd_steps(A, b, state, loss, net, rows, columns, scales, lengths):
 class S2CD(Method):
     """SVRG's gradient, of which a step takes one coordinate: a row is read, one x_j moves.
 
-    An entry (i, j) is drawn with probability p_j q_ij ~ r_i L_ij, where r_i counts the row's entries
-    and L_ij = n c_i a_ij^2 / gamma + l2_j; x_j moves by h / p_j times the estimate. With L the sum of
-    r_i L_ij over n, the theory asks for h < 1 / (2 L); we take 1 / (10 L), as SVRG does. The paper
-    has l2 in every row's loss; here it is taken exactly, so that empty entries are never drawn.
+    An entry (i, j) is drawn with probability p_j q_ij ~ r_i L_ij, where r_i counts the entries of
+    its row and L_ij = n c_i a_ij^2 / gamma + l2_j; x_j moves by h / p_j times the estimate. With L
+    the sum of r_i L_ij over n, the theory asks for h < 1 / (2 L); we take 1 / (10 L), as SVRG does.
+    The paper has l2 in every row's loss; here it is taken exactly, so that empty entries are never
+    drawn.
     """
 
     name = "s2cd"

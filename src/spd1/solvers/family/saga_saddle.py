@@ -15,7 +15,7 @@ class SAGASaddle(CrossMethod):
     """The same estimates, against the y_i and x_j of each line's last visit: no snapshots.
 
     Steps of size 1 / max(3 N / 2 - 1, L^2 + 3 L_bar^2) in the metric of mu and gamma, as we carry
-    theirs over: N is the inverse of the smallest probability of a line. A line that is never visited
+    theirs over: N is the inverse of the smallest probability of a line. A line that is never seen
     is never remembered, so half of the draws are uniform.
     """
 

@@ -18,7 +18,7 @@ class SPDC(RowSaddleMethod):
 
     Rate: n + R sqrt(n / (mu gamma)) rows for a constant factor. Theory: tau = sqrt(n mu/gamma)/(2R)
     and eta = sqrt(gamma/(n mu))/(2R), theta = 1 - 1/(n + R sqrt(n/(mu gamma))), R^2 the largest
-    n c_i |a_i|^2, as we derive it for rows with weights. Automatic steps have twice their size to begin with.
+    n c_i |a_i|^2, as we derive it for rows with weights. Automatic steps begin with twice that.
     """
 
     name = "spdc"

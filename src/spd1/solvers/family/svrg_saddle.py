@@ -16,8 +16,9 @@ class SVRGSaddle(CrossMethod):
     """Forward-backward steps with variance-reduced estimates from a row and a column.
 
     With x measured by mu and y by gamma the operator is 1-strongly monotone, and the size of a step
-    is 1 / (L^2 + 3 L_bar^2), where L^2 <= L_bar^2 = kappa is used. We derive the length of the inner
-    loop: a twelfth of what its start contributes is left, three quarters of the distance in all.
+    is 1 / (L^2 + 3 L_bar^2), where L^2 <= L_bar^2 = kappa is used. The length of the inner loop is
+    as we derive it: a twelfth of what its start contributes is left, three quarters of the distance
+    in all.
     """
 
     name = "svrg-saddle"
