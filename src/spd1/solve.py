@@ -75,7 +75,7 @@ def solve(
         on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
         penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
         (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
-        compares with: "psgd", "svrg", "saga"; docs/family.md has fifteen more.
+        compares with: "psgd", "svrg", "saga"; docs/family.md has more.
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float, optional
