@@ -90,10 +90,11 @@ def solve(
         "published" takes them as they were printed. A dict sets them: ``eta`` and ``tau`` for spd1
         and spd1-vr, ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by
         1 + decay * epoch).
-    sampling : {"auto", "uniform", "nonzeros"}
+    sampling : {"auto", "uniform", "nonzeros", "importance"}
         For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, each once a pass
         in random order, which is ours: a pass of sparse data then takes as many steps as it has
-        entries. "auto" takes uniform for dense and nonzeros for sparse data.
+        entries. "auto" takes uniform for dense and nonzeros for sparse data. "importance" draws
+        rows and columns of dense data by their norms, for data whose norms differ.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
         of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.
