@@ -23,6 +23,10 @@ STYLES = [
     ("#56B4E9", "v", "-."),
     ("#E69F00", "P", "-."),
     ("#000000", "X", ":"),
+    ("#7F7F7F", "*", "-"),
+    ("#8C564B", "<", "--"),
+    ("#1B9E77", ">", ":"),
+    ("#882255", "h", "-."),
 ]
 FLOOR = 1e-16
 
@@ -113,7 +117,10 @@ def compare(
     """
     label, ax = _axis(x), _axes(ax)
     for k, (name, result) in enumerate(results.items()):
-        color, marker, line = STYLES[k % len(STYLES)]
+        turn = k // len(STYLES)  # colours come again, with another marker and another line
+        color = STYLES[k % len(STYLES)][0]
+        marker = STYLES[(k + 4 * turn) % len(STYLES)][1]
+        line = STYLES[(k + 2 * turn) % len(STYLES)][2]
         trace = result.trace
         height = trace.rel_gap if optimum is None else trace.primal - optimum
         shown = np.isfinite(height)

@@ -75,7 +75,7 @@ def solve(
         on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
         penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
         (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
-        compares with: "psgd", "svrg", "saga".
+        compares with: "psgd", "svrg", "saga"; docs/family.md has more.
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float, optional
@@ -90,12 +90,13 @@ def solve(
         "published" takes them as they were printed. A dict sets them: ``eta`` and ``tau`` for spd1
         and spd1-vr, ``eta`` for the others; spd1 and psgd also take ``decay`` (divide by
         1 + decay * epoch).
-    sampling : {"auto", "uniform", "nonzeros"}
+    sampling : {"auto", "uniform", "nonzeros", "importance"}
         For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, each once a pass
         in random order, which is ours: a pass of sparse data then takes as many steps as it has
         entries, and no more passes are needed: spd1-vr took 16 and 12 to 1e-6 on two parts of
         rcv1-subset where uniform entries took 18 and 14 (docs/method.md). "auto" takes uniform for
-        dense and nonzeros for sparse data.
+        dense and nonzeros for sparse data. "importance" draws rows and columns of
+        dense data by their norms, for data whose norms differ.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
         of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.

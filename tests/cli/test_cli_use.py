@@ -158,6 +158,7 @@ WRONG = [
     (["compare", "classes.svm", "--methods", " , "], 2, "names no method"),
     (["compare", "classes.svm", "--methods", "svrg:tile"], 2, "only spd1:tile"),
     (["compare", "classes.svm", "--plot", "x.txt"], 2, "name a picture"),
+    (["compare", "classes.svm", "--page", "x.txt"], 2, "suffix .html"),
     (["convert", "classes.csv", "out.svm"], 3, "labels are text"),
     (["convert", "classes.svm", "classes.csv"], 3, "exists"),
     (["convert", "classes.svm", "classes.svm", "--force"], 3, "onto itself"),
@@ -219,8 +220,15 @@ def test_compare_prints_a_table_and_draws(folder):
         1e-3,
         "--plot",
         "c.png",
+        "--page",
+        "c.html",
     )
     assert result.exit_code == 0
+    html = (folder / "c.html").read_text(encoding="utf-8")
+    assert "data:image/png;base64," in html
+    assert "<script" not in html
+    assert all(f"<td>{name}</td>" in html for name in ("auto", "svrg", "spd1-vr:tile"))
+    assert "few-rows: " in html  # refused, and it says why
     assert (folder / "c.png").read_bytes().startswith(b"\x89PNG")
     assert [w for w in result.stdout.split() if w in ("auto", "svrg", "spd1-vr:tile")]
     found = json.loads(

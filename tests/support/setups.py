@@ -32,6 +32,7 @@ LAYOUTS = {
 REGULARIZERS = {
     "l2": L2(0.2),
     "l1": L1(0.1),
+    "elastic": ElasticNet(l1=0.05, l2=0.3),
     "elastic_box": ElasticNet(l1=0.05, l2=0.3, lower=-0.4, upper=0.5),
     "per_feature": ElasticNet(
         l1=[0.0, 0.1, 0.0, 0.3, 0.05, 0.2],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,22 +11,31 @@ from rich.console import Console
 from rich.table import Table
 
 from ..errors import IncompatibleError, ParameterError
+from ..files import check_writable
 from ..result import Result
 from ..solve import solve
-from ..solvers import METHODS, method_class
+from ..solvers import FAMILY_METHODS, METHODS, method_class
 from . import options as o
+from .compare_page import write_page
 from .exits import INTERRUPTED, fail, guarded
-from .fit import check_picture, problem_of
+from .fit import check_picture, need_matplotlib, problem_of
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[
     str,
     typer.Option(
-        help=f"Names with commas between: auto, {', '.join(METHODS)}, newton, few-rows, interior; "
+        help=f"Names with commas between: auto, {', '.join(METHODS)}, newton, few-rows, interior, "
+        f"{', '.join(FAMILY_METHODS)}; family: all of these last, all: nearly all there are; "
         "spd1:tile and spd1-vr:tile take a few whole rows a step"
     ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Picture by pass and by second (png, svg, pdf)")]
+PageFile = Annotated[Path | None, typer.Option(help="Page with the table and the picture (html)")]
+BESIDE = 8  # more methods than this have their legend beside the picture
+GROUPS = {
+    "family": list(FAMILY_METHODS),
+    "all": ["auto", *METHODS, *FAMILY_METHODS],
+}
 
 
 @guarded
@@ -49,6 +59,7 @@ def compare(
     no_check: o.NoCheck = False,
     seed: o.Seed = 0,
     plot: Plot = None,
+    page: PageFile = None,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
@@ -61,6 +72,11 @@ def compare(
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
         check_picture(plot, force)
+    if page is not None:
+        if page.suffix.lower() not in (".html", ".htm"):
+            raise ParameterError(f"{page}: name a page with the suffix .html")
+        check_writable(page, force)
+        need_matplotlib()
     table = o.read_file(data, format, target, features, zero_based, no_check)
     problem = problem_of(table, chosen, reg, intercept, standardize, positive)
     limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
@@ -80,23 +96,30 @@ def compare(
                 interrupted = True
         if interrupted:
             break
+    title = f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}"
     if plot is not None and results:
-        draw(results, plot, f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}")
+        draw(results, plot, title)
+    if page is not None and results:
+        rows = [row_of(name, result, problem.stored) for name, result in in_order(results)]
+        write_page(page, f"{data.name}: {title}", rows, refused, partial(draw, results))
     if json:
         facts: dict[str, Any] = {name: _facts(result) for name, result in results.items()}
         print_json(facts | {"refused": refused})
     else:
         say(f"{data}: {describe_data(table)}")
-        print_table(results, refused)
+        print_table(results, refused, problem.stored)
         if plot is not None and results:
             say(f"Picture: {plot}")
+        if page is not None and results:
+            say(f"Page: {page}")
     if interrupted:
         fail("interrupted; methods that had not begun are left out", INTERRUPTED)
 
 
 def read_methods(text: str) -> list[str]:
     """Split and check the names before any work."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    names = [name for word in words for name in GROUPS.get(word, [word])]
     for name in names:
         base, _, rest = name.partition(":")
         if base != "auto":
@@ -122,14 +145,31 @@ def _facts(result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def print_table(results: dict[str, Result], refused: dict[str, str]) -> None:
-    """One row a method, best proven gap first."""
-    table = Table("method", "status", "objective", "proven gap", "passes", "seconds", box=None)
-    for name, result in sorted(results.items(), key=lambda pair: pair[1].rel_gap):
-        table.add_row(
-            name, result.status, f"{result.primal:.10g}", f"{result.rel_gap:.1e}",
-            f"{result.passes:.0f}", f"{result.seconds:.3f}",
-        )  # fmt: skip
+def in_order(results: dict[str, Result]) -> list[tuple[str, Result]]:
+    """Those that converged first, by passes; then the others by their proven gap."""
+
+    def place(pair: tuple[str, Result]) -> tuple[bool, float]:
+        done = pair[1].status == "converged"
+        return not done, pair[1].passes if done else pair[1].rel_gap
+
+    return sorted(results.items(), key=place)
+
+
+def row_of(name: str, result: Result, stored: int) -> dict[str, str]:
+    """What the table says of a run."""
+    return {
+        "method": name, "status": result.status, "objective": f"{result.primal:.10g}",
+        "proven gap": f"{result.rel_gap:.1e}", "passes": f"{result.passes:.0f}",
+        "entries read": f"{result.passes * stored:.2e}", "seconds": f"{result.seconds:.3f}",
+    }  # fmt: skip
+
+
+def print_table(results: dict[str, Result], refused: dict[str, str], stored: int) -> None:
+    """One row a method."""
+    rows = [row_of(name, result, stored) for name, result in in_order(results)]
+    table = Table(*(rows[0] if rows else ()), box=None)
+    for row in rows:
+        table.add_row(*row.values())
     Console(highlight=False, width=100).print(table)
     for name, reason in refused.items():
         say(f"{name}: {reason}")
@@ -151,6 +191,8 @@ def draw(results: dict[str, Result], path: Path, title: str) -> None:
     axes[1].set_xscale("symlog", linthresh=1e-3)
     axes[1].set_ylabel("")
     axes[0].get_legend().remove()
+    if len(results) > BESIDE:
+        axes[1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.suptitle(title)
     with replacing(path) as stream:
         figure.savefig(stream, format=path.suffix[1:].lower(), dpi=150)

@@ -30,6 +30,7 @@ __all__ = [
     "HasSteps",
     "NoSteps",
     "Proposal",
+    "ScaledSteps",
     "Seen",
     "StepRule",
     "make_rule",
@@ -302,6 +303,13 @@ class AutoSteps(Anchored):
             steps["eta"] /= self.tilt
             steps["tau"] *= self.tilt
         return steps
+
+
+class ScaledSteps(AutoSteps):
+    """The same search where the ratio of the steps is known: only their scale is looked for."""
+
+    def _balance(self, lag: float) -> None:
+        del lag
 
 
 class FadingSteps(Anchored):

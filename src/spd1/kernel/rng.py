@@ -42,6 +42,64 @@ def index(key, counter, size):
 
 
 @helper
+def aliased(key, counter, limits, others):
+    """Draw from 0 .. len(limits)-1 by unequal probabilities: see ``alias_table``."""
+    place = np.float64(np.int64(bits(key, counter) >> S11)) * TO_UNIT * len(limits)
+    at = np.int64(place)
+    return np.uint64(at if place - at < limits[at] else others[at])
+
+
+def alias_table(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Walker's tables (1974, as Vose makes them): one look tells what an unequal draw is.
+
+    A place k is drawn alike; it stands for k below ``limits[k]`` and for ``others[k]`` above.
+
+    Examples
+    --------
+    >>> limits, others = alias_table(np.array([0.75, 0.25]))
+    >>> limits.tolist(), others.tolist()
+    ([1.0, 0.5], [0, 0])
+    """
+    left = np.asarray(shares, dtype=float) / np.sum(shares) * len(shares)
+    limits, others = np.ones(len(left)), np.arange(len(left))
+    small = [k for k in range(len(left)) if left[k] < 1.0]
+    large = [k for k in range(len(left)) if left[k] >= 1.0]
+    while small and large:
+        k, giver = small.pop(), large[-1]
+        limits[k], others[k] = left[k], giver
+        left[giver] -= 1.0 - left[k]
+        if left[giver] < 1.0:
+            small.append(large.pop())
+    return limits, others
+
+
+def units(key: np.uint64, first: int, count: int) -> np.ndarray:
+    """Numbers in [0, 1) of the draws ``first .. first + count - 1``, all at once.
+
+    Examples
+    --------
+    >>> np.array_equal(units(key_of(0), 0, 6)[2:], units(key_of(0), 2, 4))
+    True
+    """
+    z = key + np.arange(first, first + count, dtype=np.uint64) * WEYL
+    z = (z ^ (z >> S30)) * MIX_1
+    z = (z ^ (z >> S27)) * MIX_2
+    return ((z ^ (z >> S31)) >> S11).astype(np.float64) * TO_UNIT
+
+
+def indices(key: np.uint64, first: int, count: int, size: int) -> np.ndarray:
+    """What ``index`` draws for ``first .. first + count - 1``, all at once.
+
+    Examples
+    --------
+    >>> [int(i) for i in indices(key_of(0), 0, 3, 10)] == [
+    ...     int(index(key_of(0), t, 10)) for t in range(3)]
+    True
+    """
+    return (units(key, first, count) * size).astype(np.int64)
+
+
+@helper
 def shuffled(key, t, size, mask, half):
     """Number ``t`` of 0 .. size-1 in random order, pass by pass, each pass in an order of its own.
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .registry import METHODS, SPECIAL_METHODS, method_class
+from .registry import FAMILY_METHODS, METHODS, SPECIAL_METHODS, method_class
 
-__all__ = ["METHODS", "SPECIAL_METHODS", "method_class"]
+__all__ = ["FAMILY_METHODS", "METHODS", "SPECIAL_METHODS", "method_class"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ...errors import IncompatibleError
 from ...problem import Problem
 from ..base import TileMethod
 from ..rounds import stream_of
-from .sampling import Uniform, make_sampler
+from .sampling import Uniform, importance_sampler, make_sampler
 
 __all__ = ["EntryMethod"]
 
@@ -36,7 +37,11 @@ class EntryMethod(TileMethod):
 
     def prepare(self, sampling: str) -> None:
         p = self.problem
-        self.sampler = make_sampler(self.grid, sampling, self.draws_a_step)
+        self.sampler: Any = (
+            importance_sampler(p)
+            if sampling == "importance"
+            else make_sampler(self.grid, sampling, self.draws_a_step)
+        )
         self.uniform = isinstance(self.sampler, Uniform)
         self.a_pass = p.n * p.d if self.uniform else p.stored  # steps that make up a pass
 

@@ -70,6 +70,16 @@ class SPD1VR(EntryMethod):
         super().prepare(sampling)
         self.inner_steps = self.a_pass
 
+    @property
+    def net(self) -> Any:
+        """The regularizer of the inner steps."""
+        return self.problem.net
+
+    @property
+    def strength(self) -> float:
+        """Strong convexity of what they minimise."""
+        return self.problem.mu
+
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
         self.state = Snapshot(x.copy(), y.copy(), x.copy(), y.copy(), np.zeros(p.d), np.zeros(p.n))
@@ -98,8 +108,9 @@ class SPD1VR(EntryMethod):
         steps = (self.steps["eta"], self.steps["tau"])
         for start, some in self.engine.pieces(first, count, STEPS_A_PIECE):
             spd1_vr_steps(
-                self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, start, some, key
-            )
+                self.sampler, p.b, self.weights, self.state, p.loss, self.net, steps, start, some,
+                key,
+            )  # fmt: skip
         density = p.stored / self.a_pass  # uniform draws of sparse data mostly read nothing
         return ENTRIES_A_STEP * count * density
 
@@ -121,7 +132,7 @@ class SPD1VR(EntryMethod):
         R2, R2_prime, rows, columns = self.conditions()
         return {
             "eta": p.gamma / (128.0 * R2) * min(rows / columns, 1.0),
-            "tau": p.n * p.mu / (128.0 * R2_prime) * min(columns / rows, 1.0),
+            "tau": p.n * self.strength / (128.0 * R2_prime) * min(columns / rows, 1.0),
         }
 
     def theory_inner_steps(self) -> int:
@@ -134,7 +145,7 @@ class SPD1VR(EntryMethod):
 
         The theorem assumes kappa, kappa' >= 1; R and R' are only bounds, so they may be enlarged.
         """
-        p = self.problem
-        R2 = max(p.R**2, p.mu * p.gamma)
-        R2_prime = max(p.R_prime**2, p.n * p.mu * p.gamma / p.d)
-        return R2, R2_prime, p.d * R2 / (p.mu * p.gamma), p.d * R2_prime / (p.mu * p.gamma)
+        p, product = self.problem, self.strength * self.problem.gamma
+        R2 = max(p.R**2, product)
+        R2_prime = max(p.R_prime**2, p.n * product / p.d)
+        return R2, R2_prime, p.d * R2 / product, p.d * R2_prime / product

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ParameterError
+from .spd1_vr_acc import AcceleratedTiles
 from .tiles import TiledSPD1, TiledSPD1VR, WholeRows
 from .tuning import (
     FEWEST_BLOCKS,
@@ -68,8 +69,11 @@ def auto_tile(problem: Problem, name: str) -> tuple[int, int]:
 
 
 def on_tiles(name: str, problem: Problem, tile: Any) -> Callable[..., Method]:
-    """Find what builds the tiled form of spd1 or spd1-vr."""
+    """Find what builds the tiled form of spd1, spd1-vr or spd1-vr-acc."""
     shape = read_tile(tile, problem, name)
+    if name == "spd1-vr-acc":
+        AcceleratedTiles.refuse(problem)
+        return partial(AcceleratedTiles, shape=shape)
     if name == "spd1":
         return partial(TiledSPD1, shape=shape)
     return partial(WholeRows if shape[1] == problem.d else TiledSPD1VR, shape=shape)

@@ -120,7 +120,8 @@ class TiledSPD1VR(OnTiles, SPD1VR):
         p = self.problem
         steps = (self.steps["eta"], self.steps["tau"])
         tile_vr_steps(
-            tile, p.n, self.tile, self.rows, self.state, p.loss, p.net, steps, first, count, key,
+            tile, p.n, self.tile, self.rows, self.state, p.loss, self.net, steps, first, count,
+            key,
         )  # fmt: skip
         return ENTRIES_A_STEP * count * p.stored / self.a_pass
 

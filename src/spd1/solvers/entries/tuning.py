@@ -11,6 +11,11 @@ STRIP = 512  # columns that are summed and stepped at once: their sums stay in t
 SDCA_SHARE = 0.5  # eta = SDCA_SHARE / (mu n) was best or nearly so on all dense data with d >= n
 STEPS_A_PIECE = 2_000  # engine="async": steps of a thread between two looks at what others did
 
+UNIFORM_SHARE = 0.5  # of draws by importance: short lines must be seen, too
+NEGATIVE_MOMENTUM = 0.25  # spd1-vr-acc: share of the way back to the snapshot, in an epoch
+FIRST_TURN = 1.0  # spd1-vr-acc: eta tau |A|_F^2 where automatic steps start
+FAILED = 2.0  # spd1-vr-catalyst: an inner gap this many times that at the start of the epoch
+
 # tile="auto"
 L1_BYTES, L2_BYTES = 32 * 1024, 1024 * 1024  # caches that nearly every core has
 MOST_ROWS = 8  # a tile of 8 rows reads x and G seldom enough; larger ones gain little

@@ -1,0 +1,125 @@
+"""Accelerated SPD1-VR, which the paper leaves open: the condition number counts by its root.
+
+It is the variance-reduced extragradient method of Alacaoglu & Malitsky (2022) with steps of one
+entry, or of one tile. Against Algorithm 2 three things are different:
+
+- the half step looks at the snapshot alone, x_bar_j = prox(x_j - eta G_j): a step reads one entry
+  instead of three;
+- negative momentum: before a step x_j and y_i go a little of the way back to the snapshot;
+- the steps are balanced: eta / tau = gamma / (n mu) lets x and y contract alike, and
+  eta tau |A|_F^2 = O(1). Theorem 3 of the paper has eta ~ gamma / R^2, which gives kappa.
+
+What is proved: the rate 1 + sqrt(kappa) / sqrt(N) passes for a constant factor where a step moves
+*all* coordinates (Alacaoglu & Malitsky, for strongly monotone operators; ``svrg-saddle-acc`` is
+that). Here a step moves one x_j and one y_i: the rate is only measured
+(``benchmarks/acceleration.py``). ``spd1-vr-catalyst`` has a proof and is slower.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...control.steps import ScaledSteps
+from ...errors import IncompatibleError
+from ...kernel.jit import kernel
+from ...problem import Problem
+from .spd1_vr import SPD1VR
+from .tiles import TiledSPD1VR
+from .tuning import AHEAD, FIRST_TURN, NEGATIVE_MOMENTUM, STEPS_A_PIECE
+
+__all__ = ["AcceleratedSPD1VR", "AcceleratedTiles"]
+
+
+@kernel
+def spd1_vr_acc_steps(sampler, b, weights, state, loss, net, steps, first, count, key):
+    """Inner steps: the half step from the snapshot's gradients, then one entry corrects it."""
+    x, y, x_snap, y_snap = state.x, state.y, state.x_snap, state.y_snap
+    eta, tau, back = steps
+    n = len(b)
+    rows, columns, entries = np.empty(AHEAD, np.uint64), np.empty(AHEAD, np.uint64), np.empty(AHEAD)
+    for t in range(first, first + count):
+        k = (t - first) % AHEAD
+        if k == 0:  # entries are drawn ahead: memory delivers several at a time
+            for s in range(AHEAD):
+                rows[s], columns[s], entries[s] = sampler.pair(key, 2 * (t + s))
+        i, j, a = rows[k], columns[k], entries[k]
+        share, row_share = sampler.column_share(j), sampler.row_share(i)
+        eta_j, sigma_i = eta * share, tau * row_share
+        # x_j has n / share steps in an epoch, y_i 1 / row_share
+        x_j = x[j] + back * share / n * (x_snap[j] - x[j]) - eta_j * state.gradient[j]
+        y_i = y[i] + back * row_share * (y_snap[i] - y[i]) + sigma_i * state.margins[i]
+        x_bar = net.prox(x_j, eta_j, j)
+        y_bar = loss.prox_conjugate(y_i, b[i], sigma_i)
+        x[j] = net.prox(x_j - eta * weights[i] * a * (y_bar - y_snap[i]), eta_j, j)
+        y[i] = loss.prox_conjugate(y_i + tau * a * (x_bar - x_snap[j]), b[i], sigma_i)
+
+
+class AcceleratedSPD1VR(SPD1VR):
+    """Variance-reduced extragradient steps of one entry, with balanced steps."""
+
+    name = "spd1-vr-acc"
+    rule = ScaledSteps
+    draws_a_step = 2
+    needs_smooth_loss = True
+    takes_cuts = False
+    takes_races = False
+    momentum = NEGATIVE_MOMENTUM
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        if not problem.mu > 0:
+            raise IncompatibleError(
+                f"{cls.name} needs l2 > 0 for every feature: use method 'spd1-vr' or 'rows', or "
+                "add an l2"
+            )
+
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
+        del tile
+        p = self.problem
+        steps = (self.steps["eta"], self.steps["tau"], self.momentum)
+        for start, some in self.engine.pieces(first, count, STEPS_A_PIECE):
+            spd1_vr_acc_steps(
+                self.sampler, p.b, self.weights, self.state, p.loss, p.net, steps, start, some, key
+            )
+        return count * p.stored / self.a_pass
+
+    def default_steps(self) -> dict[str, float]:
+        """Balanced, with eta tau |A|_F^2 = FIRST_TURN, rows by their weights."""
+        p = self.problem
+        square = float((self.weights * p.row_norms_squared).sum())
+        turn = math.sqrt(FIRST_TURN / max(square, 1e-300))
+        ratio = math.sqrt(p.gamma / (p.n * p.mu))
+        return {"eta": turn * ratio, "tau": turn / ratio}
+
+    def theory_steps(self) -> dict[str, Any]:
+        raise IncompatibleError(
+            f"no theorem is known for steps='theory' of {self.name}: use method "
+            "'spd1-vr-catalyst' or 'svrg-saddle-acc', which have one, or steps='auto'"
+        )
+
+    def published_steps(self) -> dict[str, Any]:
+        return self.theory_steps()
+
+
+class AcceleratedTiles(AcceleratedSPD1VR, TiledSPD1VR):
+    """Algorithm 2 on tiles with the balanced steps: three tiles a step, no momentum."""
+
+    draws_a_step = TiledSPD1VR.draws_a_step
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        if not problem.grid.dense:
+            raise IncompatibleError(
+                f"tile= of {cls.name} takes dense data: leave tile= out, or use method 'spd1-vr'"
+            )
+
+    def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
+        return TiledSPD1VR.steps_on(self, tile, first, count, key)
+
+    def theory_steps(self) -> dict[str, Any]:
+        return AcceleratedSPD1VR.theory_steps(self)
