@@ -127,7 +127,7 @@ class Problem:
         return other
 
     def __repr__(self) -> str:
-        kind, (rows, columns) = type(self.grid.tiles[0][0]).__name__, self.grid.shape
+        kind, (rows, columns) = self.grid.kind, self.grid.shape
         cut = "" if (rows, columns) == (1, 1) else f" in {rows} x {columns} tiles"
         return f"Problem({self.n} x {self.d} {kind}{cut}, {self.loss}, {self.reg})"
 
