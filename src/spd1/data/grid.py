@@ -377,9 +377,8 @@ class Grid:
     @property
     def row_counts(self) -> np.ndarray:
         """Stored entries of each row, without a look at the columns where that is possible."""
-        one = self.tiles[0][0]
-        if self.shape == (1, 1) and isinstance(one, CSR):
-            return products.line_lengths(one)
+        if self.shape == (1, 1) and isinstance(self.tiles[0][0], CSR):
+            return products.line_lengths(self.tiles[0][0])
         return np.asarray(self._counts()[0])
 
     @property

@@ -1,0 +1,159 @@
+"""Workers that die, stop, join or never answer: the same bits, or a named error in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from spd1 import L1, L2, ClusterError, Problem, solve, write_store
+from spd1.cluster import placed, tuning
+from support.clusters import chunked, cluster_of, labelled, same_run
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_of(2, processes=True) as client:
+        yield client
+
+
+def pids(client):
+    """Processes of the workers that are there."""
+    return list(client.run(os.getpid).values())
+
+
+def killing(client, looks):
+    """A callback that kills a worker at some looks at the certificate."""
+    seen, killed = [], []
+
+    def at_a_look(row):
+        seen.append(row)
+        if len(seen) in looks:
+            killed.append(pids(client)[0])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    return at_a_look, killed
+
+
+def test_a_worker_that_is_killed(client, rng):
+    """Its tiles are made again elsewhere from the array's lineage; nothing else changes."""
+    A, b = labelled(rng)
+    problem = Problem(chunked(A, (4, 2), True), b, "logistic", L1(0.005))
+    expected = solve(problem, engine="dask", client=client)
+    callback, killed = killing(client, {2})
+    found = solve(problem, engine="dask", client=client, callback=callback)
+    assert len(killed) == 1
+    same_run(found, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["auto", "rows", "spd1-vr"])
+def test_five_workers_that_are_killed(client, method, tmp_path, rng):
+    A, b = labelled(rng)
+    store = write_store(tmp_path / "a.store", A, b, tiles=(4, 2))
+    problem = Problem(store, loss="logistic", reg=L2(1e-4))
+    settings = {"method": method, "tol": 1e-9, "max_passes": 200, "engine": "dask"}
+    expected = solve(problem, client=client, **settings)
+    callback, killed = killing(client, {1, 2, 3, 4, 5})
+    found = solve(problem, client=client, callback=callback, **settings)
+    assert len(killed) == 5
+    same_run(found, expected)
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_an_operation(client, rng):
+    """Not between two of them: while all workers are busy."""
+    A, b = labelled(rng, n=4000, d=300)
+    problem = Problem(chunked(A, (4, 1)), b, "logistic", L2(1e-3))
+    expected = solve(problem, "rows", tol=1e-9, max_passes=300, engine="dask", client=client)
+    over = threading.Event()
+
+    def kill():
+        for _ in range(5):
+            if over.wait(0.7):
+                return
+            os.kill(pids(client)[-1], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    found = solve(problem, "rows", tol=1e-9, max_passes=300, engine="dask", client=client)
+    over.set()
+    thread.join()
+    same_run(found, expected)
+
+
+@pytest.mark.slow
+def test_a_worker_that_stops_for_ten_seconds_and_one_that_joins(client, rng):
+    A, b = labelled(rng)
+    problem = Problem(chunked(A, (4, 2)), b, "squared_hinge", L2(1e-3))
+    expected = solve(problem, engine="dask", client=client)
+    begun = []
+
+    def pause_one(row):
+        if not begun:
+            begun.append(pids(client)[0])
+            client.cluster.scale(3)
+            os.kill(begun[0], signal.SIGSTOP)
+            threading.Timer(10.0, os.kill, (begun[0], signal.SIGCONT)).start()
+
+    clock = time.monotonic()
+    found = solve(problem, engine="dask", client=client, callback=pause_one)
+    assert time.monotonic() - clock > 9.0
+    same_run(found, expected)
+
+
+def test_every_wait_has_a_limit(rng, monkeypatch):
+    A, b = labelled(rng)
+    monkeypatch.setattr(tuning, "LOOK", 0.05)
+    with cluster_of(1) as client:
+        with placed(Problem(chunked(A, (2, 1)), b, reg=L2(1.0)), client) as problem:
+            team = problem.grid.team
+            team.limit = 0.2
+            with pytest.raises(ClusterError, match=r"did not answer \(everywhere\) within 0 s"):
+                list(problem.grid.everywhere(_sleep, 1.0))
+            time.sleep(2.0)  # both tiles sleep; actors work one after the other
+        monkeypatch.setattr(tuning, "START", 0.2)
+        client.cluster.scale(0)
+        while client.scheduler_info()["workers"]:
+            time.sleep(0.02)
+        with pytest.raises(ClusterError, match="no worker came within"):
+            solve(Problem(chunked(A, (2, 1)), b, reg=L2(1.0)), engine="dask", client=client)
+
+
+def _sleep(work, seconds):
+    time.sleep(seconds)
+
+
+def test_workers_that_only_ever_die(rng, monkeypatch):
+    """Lost again and again: an end with a name."""
+    A, b = labelled(rng)
+    monkeypatch.setattr(tuning, "LOSSES", 0)
+    with cluster_of(2) as client, placed(Problem(chunked(A, (2, 1)), b), client) as problem:
+        address = problem.grid.team.seats[0].address
+        [worker] = [w for w in client.cluster.workers.values() if w.address == address]
+        client.sync(worker.close)
+        with pytest.raises(ClusterError, match="1 workers were lost"):
+            problem.grid.margins(np.ones(problem.d))
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, rng):
+    """On another cluster: the first one is gone with its scheduler."""
+    A, b = labelled(rng)
+    problem = Problem(chunked(A, (3, 2), True), b, "logistic", L1(0.005))
+    settings = {"engine": "dask", "tol": 1e-8}
+    with cluster_of(2) as client:
+        expected = solve(problem, client=client, checkpoint=tmp_path / "whole", **settings)
+        first = solve(
+            problem, client=client, checkpoint=tmp_path / "part", max_passes=expected.passes / 2,
+            **settings,
+        )  # fmt: skip
+        assert first.status == "max_passes"
+    with cluster_of(3) as client:
+        found = solve(problem, client=client, checkpoint=tmp_path / "part", **settings)
+    assert found.converged
+    np.testing.assert_array_equal(found.x, expected.x)
+    np.testing.assert_array_equal(found.y, expected.y)
