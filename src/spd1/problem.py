@@ -308,6 +308,8 @@ class Problem:
 
 def grid_of(A: Any) -> Grid:
     """What was passed as data, as a grid: in memory, or a dask array that lies elsewhere."""
+    if isinstance(A, Grid):  # placed before
+        return A
     return ChunkedGrid(A) if is_chunked(A) else Grid.whole(*with_square_sum(A))
 
 

@@ -47,7 +47,7 @@ def test_the_bits_of_threads(client, key, sparse, rng):
 @pytest.mark.parametrize("key", ["smooth", "kinks", "dual"])
 def test_where_no_line_may_be_copied(client, key, rng, monkeypatch):
     """Then every question is a message about all tiles."""
-    monkeypatch.setattr(tuning, "COPIES_MB", 100.0 / 2**20)
+    monkeypatch.setattr(tuning, "CLUSTER_COPIES_MB", 100.0 / 2**20)
     A, b = labelled(rng)
     problem = cut_problem(A, b, *PROBLEMS[key], (5, 1), True)
     problem.grid.copies = 100.0
@@ -177,7 +177,7 @@ def test_wrong_data_is_refused_by_name(client):
 
 
 def test_what_can_not_be_done_is_refused_by_name(client, rng, monkeypatch):
-    monkeypatch.setattr(tuning, "CONNECT", 1.0)
+    monkeypatch.setattr(tuning, "SCHEDULER_WAIT", 1.0)
     A, b = labelled(rng)
     problem = Problem(chunked(A, (2, 1)), b, reg=L2(0.1))
     with pytest.raises(IncompatibleError, match="engine='dask'"):

@@ -108,7 +108,7 @@ def test_a_worker_that_stops_for_ten_seconds_and_one_that_joins(client, rng):
 
 def test_every_wait_has_a_limit(rng, monkeypatch):
     A, b = labelled(rng)
-    monkeypatch.setattr(tuning, "LOOK", 0.05)
+    monkeypatch.setattr(tuning, "SILENCE", 0.05)
     with cluster_of(1) as client:
         with placed(Problem(chunked(A, (2, 1)), b, reg=L2(1.0)), client) as problem:
             team = problem.grid.team
@@ -116,7 +116,7 @@ def test_every_wait_has_a_limit(rng, monkeypatch):
             with pytest.raises(ClusterError, match=r"did not answer \(everywhere\) within 0 s"):
                 list(problem.grid.everywhere(_sleep, 1.0))
             time.sleep(2.0)  # both tiles sleep; actors work one after the other
-        monkeypatch.setattr(tuning, "START", 0.2)
+        monkeypatch.setattr(tuning, "FIRST_WORKER", 0.2)
         client.cluster.scale(0)
         while client.scheduler_info()["workers"]:
             time.sleep(0.02)
@@ -131,7 +131,7 @@ def _sleep(work, seconds):
 def test_workers_that_only_ever_die(rng, monkeypatch):
     """Lost again and again: an end with a name."""
     A, b = labelled(rng)
-    monkeypatch.setattr(tuning, "LOSSES", 0)
+    monkeypatch.setattr(tuning, "MOST_LOST", 0)
     with cluster_of(2) as client, placed(Problem(chunked(A, (2, 1)), b), client) as problem:
         address = problem.grid.team.seats[0].address
         [worker] = [w for w in client.cluster.workers.values() if w.address == address]

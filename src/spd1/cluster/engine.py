@@ -24,8 +24,6 @@ from .team import Seat, Source, Team
 
 __all__ = ["Dask", "placed", "starts_cluster"]
 
-MISSING = "engine 'dask' needs dask and distributed: pip install 'spd1[dask]'"
-
 
 class Dask(Threads):
     """Tiles on the workers of a cluster; what is small is done here, by threads.
@@ -65,10 +63,12 @@ class Dask(Threads):
         try:
             from distributed import Client, get_client
         except ImportError:
-            raise ImportError(MISSING) from None
+            raise ImportError(
+                "engine 'dask' needs dask and distributed: pip install 'spd1[dask]'"
+            ) from None
         if isinstance(self.given, str):
             try:
-                client = Client(self.given, set_as_default=False, timeout=tuning.CONNECT)
+                client = Client(self.given, set_as_default=False, timeout=tuning.SCHEDULER_WAIT)
             except OSError as error:
                 raise ParameterError(f"no scheduler answers at {self.given}: {error}") from None
             self.own = [client]
@@ -104,8 +104,8 @@ class Dask(Threads):
         else:
             raise IncompatibleError(
                 "engine 'dask' takes a dask array, or a store of several tiles that every worker "
-                "can open: use dask.array.from_array(A, chunks=...), or engine 'threads' for data "
-                "in memory"
+                "can open: use dask.array.from_array(A, chunks=...), or write_store (spd1 "
+                "convert); engine 'threads' is for data in memory"
             )
         team = Team(self.client, source, self.limit)
         self.teams.append(team)

@@ -56,7 +56,7 @@ class ClusterGrid(Grid):
         self.dense, self.row_major = self._kind == "Dense", True
         self.stored = sum(note.stored for note in notes)
         self.ledger, self.facts = Nobody(), Facts()
-        self.copies = tuning.COPIES_MB * 2**20
+        self.copies = tuning.CLUSTER_COPIES_MB * 2**20
         square_sum = math.fsum(note.square_sum for note in notes)
         if math.isfinite(square_sum):
             self._given(square_sum)

@@ -85,7 +85,7 @@ class Team:
                 "the client is asynchronous: pass one made without asynchronous=True"
             )
         self.client, self.source = client, source
-        self.limit = tuning.LIMIT if limit is None else limit
+        self.limit = tuning.LONGEST_WAIT if limit is None else limit
         self.name = uuid4().hex[:8]
         self.seats: list[Seat] = []
         self.home: dict[Place, Seat] = {}
@@ -111,9 +111,9 @@ class Team:
             alive = {at: count for at, count in sorted(found.items()) if at not in self.gone}
             if alive:
                 return alive
-            if time.monotonic() - began > min(tuning.START, self.limit):
+            if time.monotonic() - began > min(tuning.FIRST_WORKER, self.limit):
                 raise ClusterError(
-                    f"no worker came within {min(tuning.START, self.limit):.0f} s: start some; "
+                    f"no worker came within {min(tuning.FIRST_WORKER, self.limit):.0f} s: start some; "
                     + RESUME
                 )
             time.sleep(0.1)
@@ -168,7 +168,7 @@ class Team:
         began = time.monotonic()
         while True:
             try:
-                error = seat.future.exception(timeout=tuning.LOOK)
+                error = seat.future.exception(timeout=tuning.SILENCE)
                 break
             except TimeoutError:
                 if seat.address not in self.client.sync(self._present):
@@ -204,7 +204,7 @@ class Team:
     def _leave(self, seat: Seat) -> list[Place]:
         """Give a lost holder up; the tiles that it had."""
         self.losses += 1
-        if self.losses > tuning.LOSSES:
+        if self.losses > tuning.MOST_LOST:
             raise ClusterError(
                 f"{self.losses} workers were lost, the last one {seat.address}: perhaps their "
                 f"memory is too small for their tiles; {RESUME}"
@@ -279,7 +279,7 @@ class Team:
         waiting = [asyncio.ensure_future(self._call(*one)) for one in asked]
         began, open_ = time.monotonic(), set(waiting)
         while open_:
-            _, open_ = await asyncio.wait(open_, timeout=tuning.LOOK)
+            _, open_ = await asyncio.wait(open_, timeout=tuning.SILENCE)
             if not open_:
                 break
             present = await self._present()

@@ -13,11 +13,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import DataError, IncompatibleError
+from .blocks import with_constant
+from .convert import as_matrix, as_scipy
 from .facts import Facts, Nobody
 from .grid import Grid
 from .memory import refuse_too_long
 
-__all__ = ["ChunkedGrid", "is_chunked"]
+__all__ = ["ChunkedGrid", "is_chunked", "widened"]
 
 
 def is_chunked(X: Any) -> bool:
@@ -95,6 +97,22 @@ class ChunkedGrid(Grid):
         if not (1 <= rows <= self.n and 1 <= columns <= self.d):
             raise DataError(f"{self.n} x {self.d} data can't be cut into {rows} x {columns} tiles")
         return ChunkedGrid(self.array.rechunk((sizes(self.n, rows), sizes(self.d, columns))))
+
+
+def widened(array: Any, unit: float) -> Any:
+    """A dask array with a further column of a constant: in the chunks at its right."""
+    rows, columns = array.chunks
+    return array.map_blocks(
+        _widened, unit, len(columns) - 1, chunks=(rows, (*columns[:-1], columns[-1] + 1)),
+        dtype=array.dtype, meta=array._meta,
+    )  # fmt: skip
+
+
+def _widened(block: Any, unit: float, last: int, block_info: Any = None) -> Any:
+    if block_info[0]["chunk-location"][1] != last:
+        return block
+    A = with_constant(as_matrix(block), unit)
+    return A.values if A.is_dense() else as_scipy(A)
 
 
 def sizes(length: int, pieces: int) -> tuple[int, ...]:

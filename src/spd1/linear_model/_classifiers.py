@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet
 from ._base import CertifiedModel, Task, with_callbacks
+from ._chunked import rowwise
 from ._options import number, refuse_unless
 
 __all__ = ["CertifiedClassifier", "LogisticRegression"]
@@ -37,7 +38,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
 
         Parameters
         ----------
-        X : array, SciPy sparse or data frame, shape (n, d)
+        X : array, SciPy sparse, data frame or dask array, shape (n, d)
         y : array of shape (n,)
             Labels of any type.
         sample_weight : array of shape (n,), optional
@@ -47,7 +48,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
-        X, y, weight = self._checked_data(X, y, sample_weight)
+        X, y, weight = self._checked_data(X, y, sample_weight, chunks=True)
         refuse_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         self._refuse_one_class(classes, codes, weight)
@@ -102,14 +103,16 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         except (ValueError, TypeError) as error:
             raise ParameterError(str(error)) from None
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Confidence scores: shape (n,) for two classes, else (n, n_classes)."""
         scores = self._margins(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of the highest score."""
-        scores = self.decision_function(X)
+    def predict(self, X: Any) -> Any:
+        """Class of the highest score; of a dask array a dask array."""
+        return rowwise(self._labels_of, self.decision_function(X))
+
+    def _labels_of(self, scores: np.ndarray) -> np.ndarray:
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
@@ -252,13 +255,13 @@ class LogisticRegression(CertifiedClassifier):
         strength = 1.0 / (self.C * total)
         return ElasticNet(l1=ratio * strength, l2=(1.0 - ratio) * strength)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class; for several, those of one against the rest, normalised."""
-        return probabilities(self.decision_function(X))
+        return rowwise(probabilities, self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class."""
-        return log_probabilities(self.decision_function(X))
+        return rowwise(log_probabilities, self.decision_function(X))
 
 
 def logistic_ratio(penalty: Any, l1_ratio: Any) -> float | None:
