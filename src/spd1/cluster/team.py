@@ -111,11 +111,9 @@ class Team:
             alive = {at: count for at, count in sorted(found.items()) if at not in self.gone}
             if alive:
                 return alive
-            if time.monotonic() - began > min(tuning.FIRST_WORKER, self.limit):
-                raise ClusterError(
-                    f"no worker came within {min(tuning.FIRST_WORKER, self.limit):.0f} s: start some; "
-                    + RESUME
-                )
+            most = min(tuning.FIRST_WORKER, self.limit)
+            if time.monotonic() - began > most:
+                raise ClusterError(f"no worker came within {most:.0f} s: start some; {RESUME}")
             time.sleep(0.1)
 
     async def _present(self) -> dict[str, int]:
@@ -168,7 +166,7 @@ class Team:
         began = time.monotonic()
         while True:
             try:
-                error = seat.future.exception(timeout=tuning.SILENCE)
+                error = seat.future.exception(timeout=tuning.QUIET)
                 break
             except TimeoutError:
                 if seat.address not in self.client.sync(self._present):
@@ -279,7 +277,7 @@ class Team:
         waiting = [asyncio.ensure_future(self._call(*one)) for one in asked]
         began, open_ = time.monotonic(), set(waiting)
         while open_:
-            _, open_ = await asyncio.wait(open_, timeout=tuning.SILENCE)
+            _, open_ = await asyncio.wait(open_, timeout=tuning.QUIET)
             if not open_:
                 break
             present = await self._present()
