@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .certificate.gap import Certificate
 from .certify import certify
 from .data.store import Store, open_store
-from .errors import DataError, IncompatibleError, ParameterError
+from .errors import ClusterError, DataError, IncompatibleError, ParameterError
 from .kernel.jit import compiled
 from .losses import (
     LOSSES,
@@ -47,8 +47,8 @@ def __getattr__(name: str) -> Any:
     """Imported when first asked for: linear_model brings scikit-learn, write_store files."""
     import importlib
 
-    if name == "linear_model":
-        return importlib.import_module(".linear_model", __name__)
+    if name in ("linear_model", "cluster"):
+        return importlib.import_module(f".{name}", __name__)
     if name == "write_store":
         return importlib.import_module(".io.store", __name__).write_store
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -62,6 +62,7 @@ __all__ = [
     "Absolute",
     "Box",
     "Certificate",
+    "ClusterError",
     "DataError",
     "ElasticNet",
     "EpsilonInsensitive",

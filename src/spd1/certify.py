@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .certificate.gap import certify_point
+from .data.chunked import ChunkedGrid
 from .errors import ParameterError
 
 __all__ = ["certify"]
@@ -47,5 +48,10 @@ def certify(x: Any, problem: Any, y: Any = None, sample_weight: Any = None) -> A
         raise ParameterError("sample_weight goes to a model; a Problem has its own weights")
     from .engines.blas import one_thread
 
+    if isinstance(getattr(problem, "grid", None), ChunkedGrid):
+        from .cluster import placed  # looks for a cluster, or starts one
+
+        with placed(problem) as here:
+            return certify(x, here, y)
     with one_thread():
         return certify_point(x, problem, y)

@@ -1,8 +1,11 @@
-"""The names under which wrong input is refused, always before any work starts."""
+"""The names under which wrong input is refused, always before any work starts.
+
+And the one under which a run ends because machines have failed it.
+"""
 
 from __future__ import annotations
 
-__all__ = ["DataError", "IncompatibleError", "ParameterError"]
+__all__ = ["ClusterError", "DataError", "IncompatibleError", "ParameterError"]
 
 
 class DataError(ValueError):
@@ -15,3 +18,7 @@ class ParameterError(ValueError):
 
 class IncompatibleError(ValueError):
     """Each piece is fine, but not together: a method with a loss, or steps with a problem."""
+
+
+class ClusterError(RuntimeError):
+    """The machines of a cluster are gone, or did not answer in time."""

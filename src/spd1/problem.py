@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .data.chunked import ChunkedGrid, is_chunked
 from .data.convert import as_real, plain_array, with_square_sum
 from .data.crew import Crew
 from .data.facts import Facts, Reads
@@ -30,9 +31,9 @@ class Problem:
 
     Parameters
     ----------
-    A : NumPy array or SciPy sparse, shape (n, d), or a Store
+    A : NumPy array or SciPy sparse, shape (n, d), a dask array, or a Store
         Data. Float32 and float64, CSR and CSC are used where they lie, without a copy; those of
-        ``open_store`` on disk.
+        ``open_store`` on disk, chunks of a dask array on the workers of a cluster.
     b : array of shape (n,), optional for a Store that has labels
         Labels -1 and +1 for the margin losses, targets for the regression losses.
     loss : str or loss, default "logistic"
@@ -60,7 +61,7 @@ class Problem:
         sample_weight: Any = None,
     ) -> None:
         stored = isinstance(A, Store)  # its entries were looked at when it was written
-        self.grid: Grid = A.grid if stored else Grid.whole(*with_square_sum(A))
+        self.grid: Grid = A.grid if stored else grid_of(A)
         b = A.labels if stored and b is None else b
         if b is None:
             raise DataError(
@@ -120,6 +121,12 @@ class Problem:
         other.grid, other.facts, other.notes = grid, Facts(), {}
         return other
 
+    def moved(self, grid: Grid) -> Problem:
+        """The same problem, whose data has been brought there and looked at for the first time."""
+        other = copy.copy(self)
+        other.grid, other.stored, other.facts, other.notes = grid, grid.stored, Facts(), {}
+        return other
+
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Problem:
         """The same problem; what is read of its data is told to this ledger, by the crew's work."""
         other = copy.copy(self)
@@ -127,7 +134,7 @@ class Problem:
         return other
 
     def __repr__(self) -> str:
-        kind, (rows, columns) = type(self.grid.tiles[0][0]).__name__, self.grid.shape
+        kind, (rows, columns) = self.grid.kind, self.grid.shape
         cut = "" if (rows, columns) == (1, 1) else f" in {rows} x {columns} tiles"
         return f"Problem({self.n} x {self.d} {kind}{cut}, {self.loss}, {self.reg})"
 
@@ -306,6 +313,13 @@ class Problem:
         """The paper's second condition number d R'^2 / (n mu gamma)."""
         product = self.n * self.mu * self.gamma
         return self.d * self.R_prime**2 / product if product > 0 else math.inf
+
+
+def grid_of(A: Any) -> Grid:
+    """What was passed as data, as a grid: in memory, or a dask array that lies elsewhere."""
+    if isinstance(A, Grid):  # placed before
+        return A
+    return ChunkedGrid(A) if is_chunked(A) else Grid.whole(*with_square_sum(A))
 
 
 def check_point(value: Any, size: int, name: str) -> np.ndarray:

@@ -63,6 +63,8 @@ def solve(
     verbose: bool = False,
     checkpoint: str | Path | None = None,
     every: float = 60.0,
+    client: Any = None,
+    n_workers: int | None = None,
 ) -> Result:
     """Minimise a problem until its certified relative duality gap is at most ``tol``.
 
@@ -104,10 +106,12 @@ def solve(
         Same seed, same bits.
     x0, y0 : arrays, optional
         Starting points; default argmin g and argmin phi*.
-    engine : {"serial", "threads", "async"}
+    engine : {"serial", "threads", "async", "dask"}
         Who does the work. "threads" has products with the data, Gram matrices and tasks done by
         several threads; the answer has the same bits for any number of them. "async", for rows,
         spd1 and spd1-vr, lets threads update shared values without locks: **not reproducible**.
+        "dask" leaves the chunks of a dask array, or the tiles of a store, on the workers of a
+        cluster: see docs/cluster.md. It has the bits of "threads" on the same grid.
     n_threads : int, optional
         Threads of the engine. Default: the cores that this process may use.
     grid : (rows, columns), optional
@@ -122,6 +126,11 @@ def solve(
         write it, too, and limits wait for the end of an epoch. See docs/checkpoints.md.
     every : float
         Seconds between two writings of the checkpoint.
+    client : distributed.Client or str, optional
+        For engine "dask": the cluster, or the address of its scheduler. Default: the client that
+        is there, else processes on this machine, which end with the run.
+    n_workers : int, optional
+        For engine "dask" without a client: how many processes. Default: one a core.
 
     Returns
     -------
@@ -143,13 +152,32 @@ def solve(
     >>> result.status, result.rel_gap <= 1e-6
     ('converged', True)
     """
-    from .engines.choose import make_engine
-
-    with make_engine(engine, n_threads) as workers:
+    with engine_of(engine, n_threads, client, n_workers) as workers:
         return _solve(
             problem, method, tol, max_passes, max_seconds, steps, sampling, tile, random_state,
             x0, y0, workers, grid, callback, verbose, checkpoint, every,
         )  # fmt: skip
+
+
+def engine_of(name: str, n_threads: Any, client: Any, n_workers: Any) -> Engine:
+    """The engine of a name, or a refusal; it starts nothing yet."""
+    from .engines.choose import make_engine
+
+    if name != "dask":
+        if client is not None or n_workers is not None:
+            raise ParameterError(f"client and n_workers are for engine 'dask', not {name!r}")
+        return make_engine(name, n_threads)
+    if n_threads is not None:
+        raise ParameterError("engine 'dask' has the threads of its workers: leave n_threads out")
+    if n_workers is not None:
+        whole = hasattr(n_workers, "__index__") and not isinstance(n_workers, bool)
+        if not whole or n_workers < 1:
+            raise ParameterError(f"n_workers must be a whole number from 1 on, got {n_workers!r}")
+        if client is not None:
+            raise ParameterError("a client has its workers: leave n_workers out")
+    from .cluster.engine import Dask
+
+    return Dask(client, n_workers)
 
 
 def _solve(
@@ -180,6 +208,8 @@ def _solve(
             _positive(limit, name)
     if grid is not None:
         problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
+    if hasattr(workers, "place"):
+        problem = workers.place(problem)
     ledger = Ledger(problem.stored, max_passes, max_seconds)
     problem = problem.watched(ledger, None if isinstance(workers, Serial) else workers)
     if workers.racing and method == "auto":

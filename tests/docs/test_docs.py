@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-NAMES = ("add_a_loss", "linear_model", "files", "out_of_core", "parallel")
+NAMES = ("add_a_loss", "linear_model", "files", "out_of_core", "parallel", "cluster")
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in NAMES)]
 
 

@@ -48,7 +48,7 @@ def test_samplers_of_tiles_have_the_shares_of_all_the_data(layout, rng):
     A = rng.standard_normal((9, 7)) * (rng.random((9, 7)) < 0.5)
     A[:3, :3] = 0.0  # a tile of which nothing is stored
     problem = Problem(oracle.LAYOUTS[layout](A), np.ones(9), "squared", L2(1.0))
-    whole = tile_samplers(problem.grid, "auto")[0][0]
+    whole = tile_samplers(problem.grid, "auto")[0][0].of(problem.grid.matrix)
     grid = problem.grid.cut(3, 2)
     for row, samplers in enumerate(tile_samplers(grid, "auto")):
         for column, sampler in enumerate(samplers):
@@ -56,6 +56,7 @@ def test_samplers_of_tiles_have_the_shares_of_all_the_data(layout, rng):
                 assert layout == "csr"
                 assert (row, column) == (0, 0)
                 continue
+            sampler = sampler.of(grid.tiles[row][column])
             for i in range(grid.row_ends[row], grid.row_ends[row + 1]):
                 assert sampler.row_share(i - grid.row_ends[row]) == whole.row_share(i)
             for j in range(grid.column_ends[column], grid.column_ends[column + 1]):

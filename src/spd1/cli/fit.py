@@ -9,7 +9,6 @@ import numpy as np
 import typer
 
 from ..archive import check_place
-from ..engines.choose import make_engine
 from ..errors import DataError, ParameterError
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
@@ -17,6 +16,7 @@ from ..kernel.patience import uninterrupted
 from ..models.model import blank_model
 from ..problem import Problem
 from ..result import Result
+from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
@@ -35,7 +35,15 @@ Method = Annotated[str, typer.Option(help="auto, or a method by name: see spd1 c
 Tile = Annotated[
     str | None, typer.Option(help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step")
 ]
-Engine = Annotated[str, typer.Option(help="Who does the work: serial or threads")]
+Engine = Annotated[str, typer.Option(help="Who does the work: serial, threads or dask")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(help="For --engine dask: address of a scheduler, such as tcp://10.0.0.1:8786"),
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", help="For --engine dask without --scheduler: processes here"),
+]
 ThreadCount = Annotated[
     int | None,
     typer.Option("--threads", help="For --engine threads: how many; default: all cores"),
@@ -65,6 +73,8 @@ def fit(
     tile: Tile = None,
     engine: Engine = "serial",
     threads: ThreadCount = None,
+    scheduler: Scheduler = None,
+    workers: WorkerCount = None,
     max_passes: o.MaxPasses = None,
     max_seconds: o.MaxSeconds = None,
     seed: o.Seed = 0,
@@ -87,7 +97,7 @@ def fit(
     reg = o.make_regularizer(l1, l2, lower, upper)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
-    make_engine(engine, threads)  # refuses names and numbers; it starts nothing yet
+    engine_of(engine, threads, scheduler, workers)  # refuses names; starts nothing
     if checkpoint is not None:
         check_place(checkpoint, "--checkpoint")
     data = o.read_file(train, format, target, features, zero_based, no_check)
@@ -99,7 +109,8 @@ def fit(
             data, chosen, reg, intercept=intercept, standardize=standardize, positive=positive,
             method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
             tile=read_tile(tile), random_state=seed, callback=update, engine=engine,
-            n_threads=threads, checkpoint=checkpoint, every=every,
+            n_threads=threads, checkpoint=checkpoint, every=every, client=scheduler,
+            n_workers=workers,
         )  # fmt: skip
     try:
         with uninterrupted():  # a second Ctrl-C must not cost what the first has left

@@ -11,18 +11,15 @@ import scipy.sparse as sp
 from .convert import as_scipy
 from .crew import Crew, multiplied, symmetric
 from .matrix import CSC, CSR, Dense
+from .tile_work import STRIP_BYTES, Across, gram_of_rows, strip
 
 __all__ = [
     "Scratch",
     "dense_gram",
     "gram_of_tile_rows",
-    "product",
-    "scaled_rows",
     "tile_of",
     "with_constant",
 ]
-
-STRIP_BYTES = 2**25  # of dense columns at a time
 
 
 class Scratch:
@@ -110,39 +107,25 @@ def dense_gram(
     return symmetric(crew, scaled)
 
 
-def scaled_rows(tile: Any, weights: np.ndarray) -> Any:
-    """diag(sqrt(weights)) times a tile, without rows of no weight: an array, or SciPy's."""
-    root = np.sqrt(weights)
-    kept = np.flatnonzero(root)
-    some = len(kept) < len(root)
-    if isinstance(tile, Dense):
-        rows = tile.values[kept] if some else tile.values
-        return rows * (root[kept] if some else root)[:, None]
-    rows = as_scipy(tile)
-    return (rows[kept] if some else rows).multiply((root[kept] if some else root)[:, None]).tocsr()
-
-
-def product(left: Any, right: Any) -> np.ndarray:
-    """Left' right, as a dense array."""
-    found = left.T @ right
-    return np.asarray(found if isinstance(left, np.ndarray) else found.toarray())
-
-
 def gram_of_tile_rows(grid: Any, l2: Any) -> np.ndarray:
     """A diag(1/l2) A' of data in several tiles, a strip of columns or two tiles at a time."""
     root = np.sqrt(np.broadcast_to(np.asarray(l2, dtype=float), (grid.d,)))
     out = np.zeros((grid.n, grid.n))
+    if grid.shape[0] == 1:  # whole columns: a sum over tiles
+        for part, _, _ in grid.everywhere(gram_of_rows, Across(root)):
+            out += part
+        return out
     down = [slice(*ends) for ends in pairwise(grid.row_ends)]
     width = max(1, STRIP_BYTES // (8 * grid.n))
     for q, (left, right) in enumerate(pairwise(grid.column_ends)):
         if grid.dense:
             for first in range(left, right, width):
                 last = min(first + width, right)
-                strip = np.empty((grid.n, last - first))
+                joined = np.empty((grid.n, last - first))
                 for p, rows in enumerate(down):
-                    strip[rows] = grid.tiles[p][q].values[:, first - left : last - left]
-                strip /= root[first:last]
-                out += strip @ strip.T
+                    joined[rows] = grid.at(p, q, strip, first - left, last - left)
+                joined /= root[first:last]
+                out += joined @ joined.T
             continue
         scale = sp.diags_array(1.0 / root[left:right])
         for p, rows in enumerate(down):

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from . import products
-from .blocks import Scratch, dense_gram, gram_of_tile_rows, product, scaled_rows, tile_of
+from . import products, tile_work
+from .blocks import Scratch, dense_gram, gram_of_tile_rows, tile_of
 from .convert import as_scipy, column_access, row_access
 from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
 from .matrix import CSC, CSR, Dense
+from .tile_work import Across, Down, part_of, product, scaled_rows
 
 __all__ = ["Grid"]
 
@@ -51,6 +52,7 @@ class Grid:
     crew: Crew | None = None
     worker: Any = None  # what computes with the one tile of a 1 x 1 grid
     copies = math.inf
+    at_hand = True  # whether reading an entry here and there costs no more than its memory does
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
         self.tiles = tiles
@@ -136,12 +138,39 @@ class Grid:
         """Checksums of all the data, where somebody has made them; else "" and nobody has."""
         return ""
 
+    @property
+    def kind(self) -> str:
+        """What a tile is: Dense, CSR or CSC."""
+        return type(self.tiles[0][0]).__name__
+
+    def stored_in(self, row: int, column: int) -> int:
+        """Stored entries of a tile."""
+        return int(self.tiles[row][column].stored)
+
     def parts(self) -> Iterator[tuple[Any, slice, slice]]:
         """Every tile with its rows and columns, in the order in which sums are made."""
         for p, row in enumerate(self.tiles):
             rows = slice(self.row_ends[p], self.row_ends[p + 1])
             for q, tile in enumerate(row):
                 yield tile, rows, slice(self.column_ends[q], self.column_ends[q + 1])
+
+    def everywhere(self, function: Any, *arguments: Any) -> Iterator[tuple[Any, slice, slice]]:
+        """What a function of ``tile_work`` says of every tile, with its rows and columns.
+
+        In the order of ``parts``. Vectors that are ``Down`` or ``Across`` are cut to the tile.
+        """
+        for tile, rows, columns in self.parts():
+            given = [part_of(argument, rows, columns) for argument in arguments]
+            yield function(self._work(tile), *given), rows, columns
+
+    def at(self, row: int, column: int, function: Any, *arguments: Any) -> Any:
+        """The same of one tile; nothing is cut."""
+        return function(self._work(self.tiles[row][column]), *arguments)
+
+    def narrowed(self, by_columns: bool, chosen: np.ndarray) -> tuple[Grid, np.ndarray]:
+        """A grid at hand that has these columns, or rows, and their numbers there: this one."""
+        del by_columns
+        return self, chosen
 
     @property
     def by_rows(self) -> Grid:
@@ -181,8 +210,8 @@ class Grid:
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).margins(x))
         out = np.zeros(self.n)
-        for tile, rows, columns in self.parts():
-            out[rows] += self._work(tile).margins(x[columns])
+        for part, rows, _ in self.everywhere(tile_work.margins, Across(x)):
+            out[rows] += part
         return out
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
@@ -191,8 +220,8 @@ class Grid:
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).adjoint(w))
         out = np.zeros(self.d)
-        for tile, rows, columns in self.parts():
-            out[columns] += self._work(tile).adjoint(w[rows])
+        for part, _, columns in self.everywhere(tile_work.adjoint, Down(w)):
+            out[columns] += part
         return out
 
     def curved(self, bend: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -201,8 +230,11 @@ class Grid:
             return self.adjoint(bend * self.margins(p))
         self.ledger.entries += self.stored
         out = np.zeros(self.d)
-        for tile, rows, _ in self.parts():
-            self._work(tile).curved(bend[rows], p, out)
+        if self.shape == (1, 1):
+            self._work(self.tiles[0][0]).curved(bend, p, out)
+            return out
+        for part, _, _ in self.everywhere(tile_work.curved, Down(bend), p):
+            out += part
         return out
 
     # Gram matrices
@@ -226,13 +258,20 @@ class Grid:
             return self._gram_by_tiles(sampled)
         out = np.zeros((self.d, self.d))
         by_rows = self.by_rows
-        for tile, rows, _ in by_rows.parts():
-            by_rows._work(tile).outer_products(sampled[rows], out)
+        if self.shape == (1, 1):
+            by_rows._work(by_rows.tiles[0][0]).outer_products(sampled, out)
+            return out
+        for part, _, _ in by_rows.everywhere(tile_work.outer_products, Down(sampled)):
+            out += part
         return out
 
     def _gram_by_tiles(self, weights: np.ndarray) -> np.ndarray:
         """Block by block: every pair of tiles of a row of the grid."""
         out = np.zeros((self.d, self.d))
+        if self.shape[1] == 1:
+            for part, _, _ in self.everywhere(tile_work.gram_of_columns, Down(weights)):
+                out += part
+            return out
         for p, row in enumerate(self.tiles):
             w = weights[self.row_ends[p] : self.row_ends[p + 1]]
             views = [scaled_rows(tile, w) for tile in row]
@@ -266,16 +305,16 @@ class Grid:
     def dense_columns(self, which: np.ndarray) -> np.ndarray:
         """A copy of a few columns, one beside the other."""
         out = np.empty((self.n, len(which)))
-        for tile, rows, columns in self.parts():
-            inside = np.flatnonzero((which >= columns.start) & (which < columns.stop))
+        for q in range(self.shape[1]):
+            left, right = self.column_ends[q], self.column_ends[q + 1]
+            inside = np.flatnonzero((which >= left) & (which < right))
             if not len(inside):
                 continue
-            names = which[inside] - columns.start
-            self.ledger.entries += tile.stored * len(inside) / max(tile.columns(), 1)
-            if isinstance(tile, Dense):
-                out[rows, inside] = tile.values[:, names]
-            else:
-                out[rows, inside] = as_scipy(tile)[:, names].toarray()
+            names = which[inside] - left
+            for p in range(self.shape[0]):
+                rows = slice(self.row_ends[p], self.row_ends[p + 1])
+                self.ledger.entries += self.stored_in(p, q) * len(inside) / max(right - left, 1)
+                out[rows, inside] = self.at(p, q, tile_work.dense_columns, names)
         return out
 
     def dense_rows(self) -> np.ndarray:
@@ -284,11 +323,8 @@ class Grid:
         if self.shape == (1, 1) and self.dense:
             return np.asarray(self.matrix.values)
         out = np.zeros((self.n, self.d))
-        for tile, rows, columns in self.by_rows.parts():
-            if self.dense:
-                out[rows, columns] = tile.values
-            else:
-                products.spread_lines(tile, np.arange(tile.rows()), out[rows, columns])
+        for part, rows, columns in self.by_rows.everywhere(tile_work.dense):
+            out[rows, columns] = part
         return out
 
     # Norms and counts
@@ -326,16 +362,23 @@ class Grid:
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).squares_along(weights))
         out = np.zeros(self.d)
-        for tile, rows, columns in self.parts():
-            out[columns] += self._work(tile).squares_along(weights[rows])
+        for part, _, columns in self.everywhere(tile_work.squares_along, Down(weights)):
+            out[columns] += part
+        return out
+
+    def weighted_squares_of_rows(self, weights: np.ndarray) -> np.ndarray:
+        """Sum over columns of w_j a_ij^2, for every row; for rows at hand."""
+        self.ledger.entries += self.stored
+        out = np.zeros(self.n)
+        for part, rows, _ in self.everywhere(tile_work.squares_across, Across(weights)):
+            out[rows] += part
         return out
 
     @property
     def row_counts(self) -> np.ndarray:
         """Stored entries of each row, without a look at the columns where that is possible."""
-        one = self.tiles[0][0]
-        if self.shape == (1, 1) and isinstance(one, CSR):
-            return products.line_lengths(one)
+        if self.shape == (1, 1) and isinstance(self.tiles[0][0], CSR):
+            return products.line_lengths(self.tiles[0][0])
         return np.asarray(self._counts()[0])
 
     @property
@@ -349,10 +392,8 @@ class Grid:
             return self.column_counts
         self.ledger.entries += self.stored
         out = np.zeros(self.d, dtype=np.int64)
-        for tile, part, columns in self.parts():
-            pattern = as_scipy(tile).astype(bool)
-            pattern.data[:] = True
-            out[columns] += np.asarray(pattern.T @ rows[part].astype(np.int64))
+        for part, _, columns in self.everywhere(tile_work.counts_where, Down(rows)):
+            out[columns] += part
         return out
 
     def _squares(self, by_rows: bool) -> np.ndarray:
@@ -360,8 +401,8 @@ class Grid:
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).squares(by_rows))
         out = np.zeros(self.n if by_rows else self.d)
-        for tile, rows, columns in self.parts():
-            out[rows if by_rows else columns] += self._work(tile).squares(by_rows)
+        for part, rows, columns in self.everywhere(tile_work.squares, by_rows):
+            out[rows if by_rows else columns] += part
         return out
 
     def _counts(self) -> Any:
@@ -375,8 +416,7 @@ class Grid:
             return counts
         of_rows = np.zeros(self.n, dtype=np.int64)
         of_columns = np.zeros(self.d, dtype=np.int64)
-        for tile, rows, columns in self.parts():
-            counts = self._work(tile).counts()
+        for counts, rows, columns in self.everywhere(tile_work.counts):
             of_rows[rows] += counts[0]
             of_columns[columns] += counts[1]
         return of_rows, of_columns

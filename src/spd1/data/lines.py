@@ -101,9 +101,9 @@ class CopiedLines:
         self.store = np.empty((len(chosen) + len(chosen) // 4, self.width), dtype=grid.dtype)
         self.add(chosen)
 
-    def pieces(self) -> Iterator[tuple[Any, slice, slice]]:
+    def pieces(self, grid: Grid) -> Iterator[tuple[Any, slice, slice]]:
         """Every tile with the lines and the positions that it has a part of, in order."""
-        for tile, rows, columns in self.grid.parts():
+        for tile, rows, columns in grid.parts():
             yield (tile, columns, rows) if self.by_columns else (tile, rows, columns)
 
     def add(self, chosen: np.ndarray) -> np.ndarray:
@@ -120,7 +120,8 @@ class CopiedLines:
             )
         self.lines = Dense(_read_only(self.store))
         places = np.arange(first, self.count)
-        for tile, lines, positions in self.pieces():
+        grid, chosen = self.grid.narrowed(self.by_columns, chosen)
+        for tile, lines, positions in self.pieces(grid):
             inside = (chosen >= lines.start) & (chosen < lines.stop)
             values = tile.values if self.by_columns else tile.values.T
             names = chosen[inside] - lines.start
@@ -137,21 +138,22 @@ class CopiedLines:
             lambda part: gather(values, names[part], places[part], out),
         )
 
-    def _blocks(self, across: bool, count: int) -> list[tuple[Any, slice, int]]:
+    def _blocks(self, grid: Grid, across: bool, count: int) -> list[tuple[Any, slice, int]]:
         """Tiles, or blocks of their lines for a crew: which lines are asked for, and where from."""
         blocks = []
-        for tile, lines, positions in self.pieces():
-            for block, part in blocks_of(tile, count, self.grid.crew if across else None):
+        for tile, lines, positions in self.pieces(grid):
+            for block, part in blocks_of(tile, count, grid.crew if across else None):
                 blocks.append((block, lines, positions.start + part.start))
         return blocks
 
     def _sparse(self, chosen: np.ndarray) -> Any:
-        grid, count = self.grid, len(chosen)
+        count = len(chosen)
+        grid, chosen = self.grid.narrowed(self.by_columns, chosen)
         position = np.full(grid.d if self.by_columns else grid.n, -1, dtype=np.int32)
         position[chosen] = np.arange(count)
         across = grid.row_major == self.by_columns
         counts, copies = (count_across, copy_across) if across else (count_along, copy_along)
-        pieces = self._blocks(across, count) if count else []
+        pieces = self._blocks(grid, across, count) if count else []
 
         def counted(piece: tuple[Any, slice, int]) -> np.ndarray:
             starts = np.zeros(count + 1, dtype=np.int64)

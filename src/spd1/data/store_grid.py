@@ -54,6 +54,8 @@ class StoreGrid(Grid):
     store : OnDisk
     """
 
+    at_hand = False
+
     def __init__(self, store: OnDisk) -> None:
         self.store = store
         self.tiles: Any = [TileRow(store, p) for p in range(store.tiles[0])]

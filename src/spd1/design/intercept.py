@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from ..certificate.gap import certificate_of
 from ..certificate.points import pair_of
 from ..data.blocks import with_constant
+from ..data.chunked import is_chunked, widened
 from ..data.convert import as_matrix, as_scipy
 from ..data.store import Store
 from ..losses import as_loss
@@ -111,7 +112,8 @@ class Design:
     ) -> Result:
         """Solve the problem; options are those of ``spd1.solve``."""
         weight = self.weight if sample_weight is None else sample_weight
-        if not self.fit_intercept or options.get("method", "auto") != "auto":
+        direct = options.get("method", "auto") != "auto" or is_chunked(self.X)
+        if not self.fit_intercept or direct:
             return solve(self.problem(b, loss, reg, weight), **options)
         options = {**options, **self.exact_start(b, loss, reg)}
         if as_loss(loss).quadratic and self.centrable:
@@ -262,6 +264,8 @@ def joined(X: Any, unit: float) -> Any:
     """X with a further column of a constant, in its own type, order and format."""
     if isinstance(X, Store):
         return X.with_constant(unit)
+    if is_chunked(X):
+        return widened(X, unit)
     A = with_constant(as_matrix(X), unit)
     return A.values if A.is_dense() else as_scipy(A)
 

@@ -39,7 +39,7 @@ def make_engine(name: str, n_threads: Any = None) -> Engine:
     2
     """
     if name not in ENGINES:
-        raise ParameterError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}")
+        raise ParameterError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}, dask")
     if n_threads is not None:
         whole = hasattr(n_threads, "__index__") and not isinstance(n_threads, bool)
         if not whole or n_threads < 1:

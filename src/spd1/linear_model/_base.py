@@ -16,6 +16,7 @@ from ..design.intercept import Design
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
+from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
@@ -53,8 +54,16 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     # Data
 
-    def _checked_data(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple:
-        """X, y and weights as arrays; refused by name if they can't be used."""
+    def _checked_data(
+        self, X: Any, y: Any, sample_weight: Any, chunks: bool = False, **options: Any
+    ) -> tuple:
+        """X, y and weights as arrays; refused by name if they can't be used.
+
+        ``chunks``: whether X may be a dask array, which stays what it is.
+        """
+        if is_chunked(X):
+            chunks = chunks and type(self)._solve is CertifiedModel._solve
+            return checked_chunks(self, X, y, sample_weight, chunks)
         try:
             X, y = validate_data(
                 self,
@@ -89,9 +98,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         root.call_on_fit_task_begin(estimator=self, X=X)
         starts = self._starting_points(tasks, design)
         jobs = getattr(self, "n_jobs", None)
-        if len(tasks) == 1:
-            starts = [{**starts[0], **engine_for(jobs)}]
-        if jobs in (None, 1) or len(tasks) == 1:
+        if is_chunked(X):
+            with on_cluster(design) as engine:
+                starts = [{**start, **engine} for start in starts]
+                outcomes = self._one_after_another(design, tasks, starts, root)
+        elif jobs in (None, 1) or len(tasks) == 1:
+            if len(tasks) == 1:
+                starts = [{**starts[0], **engine_for(jobs)}]
             outcomes = self._one_after_another(design, tasks, starts, root)
         else:
             if not hasattr(self, "_skl_callbacks"):
@@ -215,7 +228,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             finish()
         return self
 
-    def _margins(self, X: Any) -> np.ndarray:
+    def _margins(self, X: Any) -> Any:
+        if is_chunked(X):
+            return lazy_margins(self, X)
         check_is_fitted(self)
         X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)

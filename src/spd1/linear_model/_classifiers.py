@@ -18,6 +18,7 @@ from ..multinomial.solve import solve_multinomial
 from ..regularizers import ElasticNet
 from ..result import Result
 from ._base import FOREVER, CertifiedModel, Task, with_callbacks
+from ._chunked import rowwise
 from ._options import number, refuse_unless, solver_of
 from ._progress import Watch
 
@@ -42,7 +43,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
 
         Parameters
         ----------
-        X : array, SciPy sparse or data frame, shape (n, d)
+        X : array, SciPy sparse, data frame or dask array, shape (n, d)
         y : array of shape (n,)
             Labels of any type.
         sample_weight : array of shape (n,), optional
@@ -52,7 +53,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
-        X, y, weight = self._checked_data(X, y, sample_weight)
+        X, y, weight = self._checked_data(X, y, sample_weight, chunks=True)
         refuse_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         self._refuse_one_class(classes, codes, weight)
@@ -107,14 +108,16 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         except (ValueError, TypeError) as error:
             raise ParameterError(str(error)) from None
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Confidence scores: shape (n,) for two classes, else (n, n_classes)."""
         scores = self._margins(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of the highest score."""
-        scores = self.decision_function(X)
+    def predict(self, X: Any) -> Any:
+        """Class of the highest score; of a dask array a dask array."""
+        return rowwise(self._labels_of, self.decision_function(X))
+
+    def _labels_of(self, scores: np.ndarray) -> np.ndarray:
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
@@ -326,17 +329,25 @@ class LogisticRegression(CertifiedClassifier):
                 whole.certificate, whole.trace, whole.method,
             )  # fmt: skip
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class; with "ovr", those of one against the rest, normalised."""
-        scores = self.decision_function(X)
-        return np.asarray(softmax(scores, axis=1)) if self._multinomial else probabilities(scores)
+        share = class_shares if self._multinomial else probabilities
+        return rowwise(share, self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class."""
-        scores = self.decision_function(X)
-        if self._multinomial:
-            return np.asarray(log_softmax(scores, axis=1))
-        return log_probabilities(scores)
+        share = class_log_shares if self._multinomial else log_probabilities
+        return rowwise(share, self.decision_function(X))
+
+
+def class_shares(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of classes that share one model."""
+    return np.asarray(softmax(scores, axis=1))
+
+
+def class_log_shares(scores: np.ndarray) -> np.ndarray:
+    """Their logarithms."""
+    return np.asarray(log_softmax(scores, axis=1))
 
 
 def logistic_ratio(penalty: Any, l1_ratio: Any) -> float | None:

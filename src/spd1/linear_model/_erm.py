@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from ..errors import IncompatibleError
 from ..losses import as_loss
 from ..regularizers import ElasticNet
+from ._chunked import rowwise
 from ._classifiers import CertifiedClassifier, log_probabilities, probabilities
 from ._regressors import CertifiedRegressor
 
@@ -124,14 +125,14 @@ class ERMClassifier(CertifiedClassifier):
         return net
 
     @available_if(_logistic)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, for the logistic loss."""
-        return probabilities(self.decision_function(X))
+        return rowwise(probabilities, self.decision_function(X))
 
     @available_if(_logistic)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class, for the logistic loss."""
-        return log_probabilities(self.decision_function(X))
+        return rowwise(log_probabilities, self.decision_function(X))
 
 
 class ERMRegressor(CertifiedRegressor):
@@ -217,5 +218,5 @@ class ERMRegressor(CertifiedRegressor):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets."""
-        margins = self._margins(X)
+        margins: np.ndarray = self._margins(X)
         return np.exp(margins) if _kind(self.loss) == "count" else margins

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DataError
 from ..losses import EpsilonInsensitive, Quantile, SquaredEpsilonInsensitive
 from ..regularizers import ElasticNet as Net
+from ._chunked import rowwise
 from ._options import number, refuse_unless
 from ._regressors import CertifiedRegressor
 
@@ -238,9 +239,9 @@ class PoissonRegressor(CertifiedRegressor):
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return Net(l2=float(self.alpha))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted means."""
-        return np.asarray(np.exp(self._margins(X)))
+    def predict(self, X: Any) -> Any:
+        """Predicted means; of a dask array a dask array."""
+        return rowwise(np.exp, self._margins(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D^2, the share of the Poisson deviance explained, as in scikit-learn."""

@@ -43,7 +43,9 @@ class CertifiedRegressor(RegressorMixin, CertifiedModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
         several = self._several_targets
-        X, y, weight = self._checked_data(X, y, sample_weight, y_numeric=True, multi_output=several)
+        X, y, weight = self._checked_data(
+            X, y, sample_weight, chunks=True, y_numeric=True, multi_output=several
+        )
         y = np.asarray(y, dtype=np.float64)
         self._check_targets(y)
         total = float(X.shape[0]) if weight is None else float(weight.sum())
@@ -67,8 +69,8 @@ class CertifiedRegressor(RegressorMixin, CertifiedModel):
     def _check_targets(self, y: np.ndarray) -> None:
         """Refuse targets that the loss can't take."""
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets."""
+    def predict(self, X: Any) -> Any:
+        """Predicted targets; of a dask array a dask array."""
         return self._margins(X)
 
 

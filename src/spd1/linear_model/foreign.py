@@ -16,7 +16,8 @@ from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
-from ._base import Task
+from ._base import CertifiedModel, Task
+from ._chunked import checked_chunks, is_chunked, on_cluster
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
 from ._huber import HuberRegressor
@@ -83,6 +84,8 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     check_is_fitted(model)
     if y is None:
         raise DataError("certify(model, X, y) needs the labels or targets y")
+    if is_chunked(X):
+        return _certify_chunks(twin, model, X, y, sample_weight)
     X, y, weight = _data(model, X, y, sample_weight)
     if isinstance(twin, _SGDObjective):
         twin.samples = len(y)
@@ -101,6 +104,23 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         _certify_one(twin, model, X, task, weight, x, float(b))
         for task, x, b in zip(tasks, coef, level, strict=True)
     ]
+    return proofs[0] if len(proofs) == 1 else proofs
+
+
+def _certify_chunks(twin: Any, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """A model of this package on a dask array: what its coefficients alone prove."""
+    own = twin is model and type(model)._solve is CertifiedModel._solve
+    X, y, weight = checked_chunks(model, X, y, sample_weight, own)
+    tasks = _tasks(twin, model, y, weight, X.shape[1])
+    design = Design(X, bool(getattr(model, "fit_intercept", True)), weight)
+    level = np.broadcast_to(np.atleast_1d(model.intercept_).astype(float), (len(tasks),))
+    proofs = []
+    duals = np.atleast_2d(model.dual_coef_)
+    with on_cluster(design):
+        for task, x, b, dual in zip(tasks, np.atleast_2d(model.coef_), level, duals, strict=True):
+            point = np.append(x, b) if design.fit_intercept else x
+            problem = design.problem(task.b, task.loss, task.reg, task.weight)
+            proofs.append(certify_point(point, problem, dual if len(dual) == problem.n else None))
     return proofs[0] if len(proofs) == 1 else proofs
 
 

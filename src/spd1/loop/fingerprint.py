@@ -64,7 +64,7 @@ def layout_of(problem: Problem, arrays: dict[str, np.ndarray]) -> str:
     grid = problem.grid
     kinds = sorted({f"{a.dtype} by {a.strides}" for a in arrays.values()}) or [str(grid.dtype)]
     rows, columns = grid.shape
-    return f"{type(grid.tiles[0][0]).__name__}, {rows} x {columns} tiles, {', '.join(kinds)}"
+    return f"{grid.kind}, {rows} x {columns} tiles, {', '.join(kinds)}"
 
 
 def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:

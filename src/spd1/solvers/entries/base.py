@@ -29,7 +29,7 @@ class EntryMethod(TileMethod):
     @classmethod
     def refuse(cls, problem: Problem) -> None:
         super().refuse(problem)
-        if problem.grid.checksums:
+        if not problem.grid.at_hand:
             raise IncompatibleError(
                 f"{cls.name} looks at entries here and there, and this data lies on disk: use "
                 "method 'auto', 'newton' or 'rows'"

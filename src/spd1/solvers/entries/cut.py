@@ -9,41 +9,70 @@ for all tiles of a round at once: their steps carry the same numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
 from ...data.grid import Grid
 from ...engines.serial import Task
+from ...engines.work import Kept, TileWork
 from ...errors import IncompatibleError
 from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
 from ..tuning import CHUNK
 from .base import EntryMethod
-from .sampling import Uniform, choose_sampling, tile_samplers
+from .sampling import choose_sampling, tile_samplers
 from .spd1 import SPD1, Averaged, spd1_steps
 from .spd1_vr import ENTRIES_A_STEP, SPD1VR, Snapshot, spd1_vr_steps
 
 __all__ = ["CutSPD1", "CutSPD1VR"]
 
 
-class Part(NamedTuple):
-    """What a kernel gets of a tile: its sampler, labels, weights, regularizer and stream."""
+class Steps(NamedTuple):
+    """Numbers of some steps on a tile: sizes, which, the stream of draws, entries read by one."""
 
-    sampler: Any
-    b: np.ndarray
-    weights: np.ndarray
-    net: Any
+    sizes: Any
+    first: int
+    how_many: int
     key: np.uint64
-    rows: slice
-    columns: slice
+    entries: float
+
+
+def spd1_on_tile(
+    tile: Any, steps: Steps, sampler: Any, b: np.ndarray, weights: np.ndarray, net: Any, loss: Any,
+    *state: np.ndarray,
+) -> float:  # fmt: skip
+    """Steps of Algorithm 1 on a tile; returns the entries read."""
+    del tile  # the sampler knows it
+    spd1_steps(
+        sampler, b, weights, Averaged(*state), loss, net, steps.sizes, steps.first, steps.how_many,
+        steps.key,
+    )  # fmt: skip
+    return steps.entries * steps.how_many
+
+
+def spd1_vr_on_tile(
+    tile: Any, steps: Steps, sampler: Any, b: np.ndarray, weights: np.ndarray, net: Any, loss: Any,
+    *state: np.ndarray,
+) -> float:  # fmt: skip
+    """Inner steps of Algorithm 2 on a tile; returns the entries read."""
+    del tile  # the sampler knows it
+    spd1_vr_steps(
+        sampler, b, weights, Snapshot(*state), loss, net, steps.sizes, steps.first, steps.how_many,
+        steps.key,
+    )  # fmt: skip
+    return steps.entries * steps.how_many
 
 
 class OnCuts(EntryMethod):
     """What both share: the steps of each tile, and their rounds."""
 
+    on_tile: Any
+    moved: ClassVar[int]
+
     def prepare(self, sampling: str) -> None:
         p = self.problem
+        self.owner = uuid4().hex  # two methods of a run must not mix up what holders keep
         self.samplers = tile_samplers(p.grid, sampling, self.draws_a_step)
         self.uniform = choose_sampling(p.grid, sampling) == "uniform" or p.grid.dense
         self.a_pass = p.n * p.d if self.uniform else p.stored
@@ -56,18 +85,33 @@ class OnCuts(EntryMethod):
 
     def steps_in(self, row: int, column: int) -> int:
         """Steps that a pass has for a tile."""
-        sampler = self.samplers[row][column]
-        if sampler is None:
+        grid = self.problem.grid
+        if self.samplers[row][column] is None:
             return 0
-        return sampler.n * sampler.d if isinstance(sampler, Uniform) else int(sampler.stored)
+        if not self.uniform:
+            return grid.stored_in(row, column)
+        rows, columns = rows_of(grid, row), columns_of(grid, column)
+        return int(rows.stop - rows.start) * int(columns.stop - columns.start)
 
-    def part(self, row: int, column: int) -> Part:
-        """The parts of the problem that belong to a tile."""
+    def work_on(self, at: tuple[int, int], first: int, count: int) -> TileWork:
+        """Steps on a tile: the function, and views of what they move."""
         p = self.problem
-        rows, columns = rows_of(p.grid, row), columns_of(p.grid, column)
-        key = stream_of(self.key, row, column)
-        sampler, net = self.samplers[row][column], net_of(p.net, columns)
-        return Part(sampler, p.b[rows], self.weights[rows], net, key, rows, columns)
+        rows, columns = rows_of(p.grid, at[0]), columns_of(p.grid, at[1])
+        sizes, entries = self.sizes()
+        key = stream_of(self.key, *at)
+        steps = Steps(sizes, first, count, key, entries * p.stored / self.a_pass)
+        state = [v[columns if k % 2 == 0 else rows] for k, v in enumerate(self.state)]
+        given = (
+            steps, self.samplers[at[0]][at[1]], Kept(f"{self.owner} labels", p.b[rows]),
+            Kept(f"{self.owner} weights", self.weights[rows]),
+            Kept(f"{self.owner} net", net_of(p.net, columns)), p.loss,
+        )  # fmt: skip
+        written = tuple(len(given) + k for k in range(self.moved))
+        return TileWork(self.on_tile, (*given, *state), written)
+
+    def sizes(self) -> tuple[Any, float]:
+        """Step sizes as the kernel takes them, and how many entries a step looks at."""
+        raise NotImplementedError
 
     def rounds_of_steps(self, grid: Grid) -> Iterator[list[Task]]:
         """A pass, in pieces that let others look up now and then."""
@@ -80,14 +124,9 @@ class OnCuts(EntryMethod):
                     some = min(CHUNK, count - start)
                     if some > 0:
                         self.ledger.paper_passes += some / self.a_pass
-                        work = partial(self.steps_on_tile, at=at, first=begun + start, count=some)
-                        tasks.append(Task(*at, work))
+                        tasks.append(Task(*at, self.work_on(at, begun + start, some)))
                 self.t = begun + min(start + CHUNK, longest)
                 yield tasks
-
-    def steps_on_tile(self, tile: Any, at: tuple[int, int], first: int, count: int) -> float:
-        """Steps on a tile; returns the entries read."""
-        raise NotImplementedError
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError(
@@ -102,24 +141,21 @@ class OnCuts(EntryMethod):
 class CutSPD1(OnCuts, SPD1):
     """Algorithm 1, a tile of each row and column of the grid at a time."""
 
+    on_tile = staticmethod(spd1_on_tile)
+    moved = 6  # parts of the state that steps write to: all
+
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         return self.rounds_of_steps(grid)
 
-    def steps_on_tile(self, tile: Any, at: tuple[int, int], first: int, count: int) -> float:
-        del tile  # the sampler knows it
-        part, state = self.part(*at), self.state
-        views = Averaged(
-            *(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state))
-        )
-        spd1_steps(
-            part.sampler, part.b, part.weights, views, self.problem.loss, part.net,
-            self.schedule(), first, count, part.key,
-        )  # fmt: skip
-        return count * self.problem.stored / self.a_pass
+    def sizes(self) -> tuple[Any, float]:
+        return self.schedule(), 1.0
 
 
 class CutSPD1VR(OnCuts, SPD1VR):
     """Algorithm 2, a tile of each row and column of the grid at a time."""
+
+    on_tile = staticmethod(spd1_vr_on_tile)
+    moved = 2  # x and y; snapshots stay
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
@@ -129,14 +165,5 @@ class CutSPD1VR(OnCuts, SPD1VR):
         self.take_snapshot(grid)
         return self.rounds_of_steps(grid)
 
-    def steps_on_tile(self, tile: Any, at: tuple[int, int], first: int, count: int) -> float:
-        del tile  # the sampler knows it
-        part, state = self.part(*at), self.state
-        views = Snapshot(
-            *(v[part.columns if k % 2 == 0 else part.rows] for k, v in enumerate(state))
-        )
-        spd1_vr_steps(
-            part.sampler, part.b, part.weights, views, self.problem.loss, part.net,
-            (self.steps["eta"], self.steps["tau"]), first, count, part.key,
-        )  # fmt: skip
-        return ENTRIES_A_STEP * count * self.problem.stored / self.a_pass
+    def sizes(self) -> tuple[Any, float]:
+        return (self.steps["eta"], self.steps["tau"]), float(ENTRIES_A_STEP)

@@ -10,10 +10,12 @@ would not move in a pass.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
 from ...data.grid import Grid
+from ...engines.work import Made
 from ...errors import DataError, IncompatibleError, ParameterError
 from ...kernel.jit import compiled
 from ...kernel.rng import alias_table, aliased, index, shuffled, widths
@@ -24,6 +26,7 @@ __all__ = [
     "SAMPLINGS",
     "Importance",
     "Nonzeros",
+    "TileSampler",
     "Uniform",
     "choose_sampling",
     "make_sampler",
@@ -31,6 +34,7 @@ __all__ = [
 ]
 
 SAMPLINGS = ("auto", "uniform", "nonzeros", "importance")
+NOTHING_STORED = "A has no stored entries: nothing to sample; x = argmin g is the solution"
 
 
 class Sampler:
@@ -204,7 +208,7 @@ def make_sampler(grid: Grid, sampling: str, draws: int = 2) -> Uniform | Nonzero
         return Uniform(grid.matrix, grid.n, grid.d, 1.0 / grid.d)
     rows = grid.by_rows.matrix
     if rows.stored == 0:
-        raise DataError("A has no stored entries: nothing to sample; x = argmin g is the solution")
+        raise DataError(NOTHING_STORED)
     r, k = grid.row_counts, grid.column_counts
     shift = max(0, (rows.stored // grid.n).bit_length() - 1)
     starts = np.arange(0, rows.stored, 1 << shift)
@@ -221,31 +225,49 @@ def make_sampler(grid: Grid, sampling: str, draws: int = 2) -> Uniform | Nonzero
     )
 
 
-def tile_samplers(
-    grid: Grid, sampling: str, draws: int = 2
-) -> list[list[Uniform | Nonzeros | None]]:
+class TileSampler(Made):
+    """The sampler of a tile, with the shares of all the data; made where the tile lies."""
+
+    def __init__(
+        self, name: str, kind: str, draws: int, d: int, row_shares: Any, column_shares: Any
+    ) -> None:
+        super().__init__(name)
+        self.kind, self.draws, self.d = kind, draws, d
+        self.row_shares, self.column_shares = row_shares, column_shares
+
+    def make(self, tile: Any) -> Uniform | Nonzeros:
+        """The compiled sampler."""
+        sampler = make_sampler(Grid([[tile]]), self.kind, self.draws)
+        if isinstance(sampler, Uniform):
+            return sampler._replace(share=1.0 / self.d)
+        return sampler._replace(row_shares=self.row_shares, column_shares=self.column_shares)
+
+
+def tile_samplers(grid: Grid, sampling: str, draws: int = 2) -> list[list[TileSampler | None]]:
     """Samplers of every tile, with the shares of all the data; None where nothing is stored."""
     rows, columns = grid.shape
-    found: list[list[Uniform | Nonzeros | None]] = [[None] * columns for _ in range(rows)]
-    kind = choose_sampling(grid, sampling)
+    found: list[list[TileSampler | None]] = [[None] * columns for _ in range(rows)]
+    kind, owner = choose_sampling(grid, sampling), uuid4().hex
     if kind == "importance":
         raise IncompatibleError(
             "sampling='importance' takes data in one piece: use sampling='uniform' or 'nonzeros'"
         )
+    nonzeros = kind == "nonzeros" and not grid.dense
     if grid.stored == 0 and kind == "nonzeros":
-        make_sampler(Grid.whole(grid.tiles[0][0]), kind)  # refuses
+        raise DataError(NOTHING_STORED)
     for row in range(rows):
         part = slice(grid.row_ends[row], grid.row_ends[row + 1])
-        for column, tile in enumerate(grid.tiles[row]):
-            if kind == "nonzeros" and tile.stored == 0:
-                continue
-            sampler = make_sampler(Grid([[tile]], grid.ledger), kind, draws)
-            if isinstance(sampler, Uniform):
-                found[row][column] = sampler._replace(share=1.0 / grid.d)
+        for column in range(columns):
+            if kind == "nonzeros" and grid.stored_in(row, column) == 0:
                 continue
             across = slice(grid.column_ends[column], grid.column_ends[column + 1])
-            found[row][column] = sampler._replace(
-                row_shares=1.0 / np.maximum(grid.row_counts[part], 1),
-                column_shares=grid.n / np.maximum(grid.column_counts[across], 1),
-            )
+            shares: tuple[Any, Any] = None, None
+            if nonzeros:
+                shares = (
+                    1.0 / np.maximum(grid.row_counts[part], 1),
+                    grid.n / np.maximum(grid.column_counts[across], 1),
+                )
+                # the tile in the other order, and its counts
+                grid.ledger.entries += 3 * grid.stored_in(row, column)
+            found[row][column] = TileSampler(f"{owner} sampler", kind, draws, grid.d, *shares)
     return found

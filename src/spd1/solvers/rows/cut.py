@@ -15,21 +15,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
 from ...certificate.points import Pair, pair_of
-from ...data import products
 from ...data.grid import Grid
 from ...engines.serial import Task
+from ...engines.work import Kept, TileWork
 from ...kernel.rng import shuffle_blocks
 from ..base import size_of
 from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
-from .kernels import GRADIENT, Geometry, RowTileState, X, row_tile_steps, tie, tied_row_steps
+from .kernels import Geometry
 from .rows import GIVEN, LOOSE, TIED, RowTiles
 from .tuning import COLUMNS_UNDAMPED
+from .visit import Visit, sum_up, visit_cut_rows, visit_whole_rows, x_of
 
 __all__ = ["CutRowState", "CutRows"]
 
@@ -58,6 +59,7 @@ class CutRows(RowTiles):
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
+        self.owner = uuid4().hex  # two methods of a run must not mix up what holders keep
         self.whole_rows = self.problem.grid.shape[1] == 1
         self.alone = True  # its tiles run side by side, not blocks of rows
         if self.whole_rows:
@@ -95,16 +97,11 @@ class CutRows(RowTiles):
     def x_of(self, column: int) -> np.ndarray:
         """The part of x that belongs to a column of tiles."""
         part, state = columns_of(self.problem.grid, column), self.state
-        if state.form == LOOSE:
-            return self.table_of(column)[:, X].copy()
-        x = np.empty(part.stop - part.start)
         if state.form == GIVEN:
-            x[:] = state.x[part]
-        elif self.scale != 0.0:
-            x[:] = self.scale * state.G[part]
-        else:
-            tie(state.G[part], net_of(self.problem.net, part), x)
-        return x
+            return np.array(state.x[part])
+        loose = state.form == LOOSE
+        moved = self.table_of(column) if loose else state.G[part]
+        return x_of(moved, not loose, 0.0 if loose else self.scale, net_of(self.problem.net, part))
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         p = self.problem
@@ -128,7 +125,7 @@ class CutRows(RowTiles):
             order = np.arange(len(rounds))
             shuffle_blocks(order, self.key, first, 1)
             for tiles in (rounds[number] for number in order):
-                yield [Task(*at, partial(self.visit_tile, at=at, first=first)) for at in tiles]
+                yield [Task(*at, self.visit_to(at, first)) for at in tiles]
 
     def sums(self, grid: Grid) -> list[Task]:
         """Tasks that compute what tiles leave for each other; each writes a place of its own."""
@@ -137,62 +134,39 @@ class CutRows(RowTiles):
             return []
         rows, columns = grid.shape
         places = [(row, column) for row in range(rows) for column in range(columns)]
-        return [Task(*at, partial(self.sum_up, at=at)) for at in places]
+        return [Task(*at, self.sum_of(at)) for at in places]
 
-    def sum_up(self, tile: Any, at: tuple[int, int]) -> float:
+    def sum_of(self, at: tuple[int, int]) -> TileWork:
         """A_IJ x_J, for the other tiles of the row."""
-        rows = rows_of(self.problem.grid, at[0])
-        self.state.margins[rows, at[1]] = products.margins(tile, self.x_of(at[1]))
-        return float(tile.stored)
+        left = self.state.margins[rows_of(self.problem.grid, at[0]), at[1]]
+        return TileWork(sum_up, (self.x_of(at[1]), left), (1,))
 
-    def visit_tile(self, tile: Any, at: tuple[int, int], first: int) -> float:
-        """Visit the rows of a tile; returns the entries read."""
-        grid, state = self.problem.grid, self.state
+    def visit_to(self, at: tuple[int, int], first: int) -> TileWork:
+        """A visit to the rows of a tile: it gets views of what it moves."""
+        p, state, grid = self.problem, self.state, self.problem.grid
         rows, columns = rows_of(grid, at[0]), columns_of(grid, at[1])
-        order = np.arange(rows.stop - rows.start)
-        shuffle_blocks(order, stream_of(self.key, *at), first, self.block)
+        scale, eta = (self.scale, 0.0) if self.tied else (0.0, float(self.steps["eta"]))
+        key = stream_of(self.key, *at)
+        visit = Visit(p.n, self.tied, scale, eta, key, first, self.block)
+        norms = (self.tied_geometry if self.tied else self.geometry).row_norms_squared[rows]
+        moved = state.G[columns] if self.tied else self.table_of(at[1])
+        given = (
+            visit, state.y[rows], moved, self.kept("labels", p.b[rows]),
+            self.kept("tied norms" if self.tied else "norms", norms),
+            self.kept("weights", p.c[rows]), self.kept("net", net_of(p.net, columns)), p.loss,
+        )  # fmt: skip
         if self.whole_rows:
-            self.steps_on_tile(tile, rows, columns, at[1], None, order)
-            return float(tile.stored)
-        y, seen = state.y[rows], state.seen[rows, at[1]]
-        moves = self.problem.c[rows] * (y - seen)
-        read = float(tile.stored)
-        if np.any(moves):
-            G = state.G[columns] if self.tied else self.table_of(at[1])[:, GRADIENT]
-            G += products.adjoint(tile, moves)
-            read += tile.stored
-        outside = np.zeros(len(y))
+            return TileWork(visit_whole_rows, given, (1, 2))
+        outside = np.zeros(rows.stop - rows.start)
         for other in range(grid.shape[1]):
             if other != at[1]:
                 outside += state.margins[rows, other]
-        self.steps_on_tile(tile, rows, columns, at[1], outside, order)
-        seen[:] = y
-        return read + self.sum_up(tile, at)
+        left, seen = state.margins[rows, at[1]], state.seen[rows, at[1]]
+        return TileWork(visit_cut_rows, (*given, outside, seen, left), (1, 2, 9, 10))
 
-    def steps_on_tile(
-        self,
-        tile: Any,
-        rows: slice,
-        columns: slice,
-        column: int,
-        outside: np.ndarray | None,
-        order: np.ndarray,
-    ) -> None:
-        p, state = self.problem, self.state
-        geometry = self.tied_geometry if self.tied else self.geometry
-        geometry = Geometry(geometry.row_norms_squared[rows], geometry.weights[rows])
-        net, y = net_of(p.net, columns), state.y[rows]
-        if self.tied:
-            tied_row_steps(
-                tile, outside, p.b[rows], geometry, y, state.G[columns], p.loss, net, self.scale,
-                order,
-            )  # fmt: skip
-        else:
-            loose = RowTileState(y, self.table_of(column))
-            row_tile_steps(
-                tile, p.n, outside, p.b[rows], geometry, loose, p.loss, net, self.steps["eta"],
-                order,
-            )  # fmt: skip
+    def kept(self, name: str, value: Any) -> Kept:
+        """What never changes in a run."""
+        return Kept(f"{self.owner} {name}", value)
 
     def evaluated(self) -> Pair:
         """The pair (x, y); where rows are cut, with all sums made anew, for the next visits too."""

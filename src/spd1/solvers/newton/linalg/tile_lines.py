@@ -15,12 +15,41 @@ import scipy.sparse as sp
 from ....data.convert import as_scipy
 from ....data.grid import Grid
 from ....data.lines import CopiedLines
-from ....data.products import dot_weighted_squares, line_lengths
+from ....data.matrix import Dense
+from ....data.products import line_lengths
+from ....data.tile_work import Down, gram_of_some_columns
 from ..tuning import ENTRY, SPARSE_ENTRY
 from .gram_kernels import sum_outer_products_of_rows
 from .working_set import Lines, descend
 
 __all__ = ["TileLines"]
+
+
+def sweep_of_tile(
+    work: Any, names: np.ndarray, table: np.ndarray, z: np.ndarray, curvature: np.ndarray,
+    bend: np.ndarray, flat: bool, slope: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray]:  # fmt: skip
+    """One sweep over rows of a tile: what it gained, and z and the slope afterwards."""
+    z, slope = z.copy(), slope.copy()
+    gain = descend(work.A, names, table, z, curvature, bend, flat, slope, 1, 1, 0.0)[0]
+    return float(gain), z, slope
+
+
+def outer_products_of(
+    work: Any, place: np.ndarray, size: int, weights: np.ndarray, stride: int
+) -> np.ndarray:
+    """Products of columns, which ``place`` gives numbers, with each other: compressed rows."""
+    G = np.zeros((size, size))
+    longest = int(np.max(line_lengths(work.A), initial=0))
+    sum_outer_products_of_rows(work.A, place, weights, stride, longest, G)
+    return G
+
+
+def some_columns(work: Any, names: np.ndarray, stride: int) -> Any:
+    """A copy of some columns, of every ``stride``-th row: an array, or SciPy's."""
+    if isinstance(work.A, Dense):
+        return work.A.values[::stride][:, names].astype(float)
+    return as_scipy(work.A)[::stride][:, names]
 
 
 class TileLines(Lines):
@@ -69,13 +98,7 @@ class TileLines(Lines):
         """Sum over each line of bend_j a_j^2."""
         if self.by_columns:
             return np.asarray(self.grid.weighted_squares(bend)[self.ids])
-        self.ledger.entries += self.grid.stored
-        every = np.zeros(self.grid.n)
-        for tile, rows, columns in self.grid.parts():
-            part = np.empty(tile.rows())
-            dot_weighted_squares(tile, bend[columns], part)
-            every[rows] += part
-        return np.asarray(every[self.ids])
+        return np.asarray(self.grid.weighted_squares_of_rows(bend)[self.ids])
 
     def spread(self) -> np.ndarray:
         """A dense copy, one line a row; asked for only where ``most`` allows it."""
@@ -104,27 +127,26 @@ class TileLines(Lines):
         gain = before = 0.0
         for sweep in range(sweeps):
             before, gain = gain, 0.0
-            for tile, mine, names in self._rows_by_tiles():
-                part = z[mine]
-                found = descend(
-                    tile, names, table[mine], part, curvature[mine], bend, flat, slope, 1, 1, 0.0
-                )
-                z[mine] = part
-                gain += found[0]
+            for p, mine, names in self._rows_by_tiles():
+                found, z[mine], slope[:] = self.grid.at(
+                    p, 0, sweep_of_tile, names, table[mine], z[mine], curvature[mine], bend, flat,
+                    slope,
+                )  # fmt: skip
+                gain += found
             self.ledger.entries += self.entries
             if (gain <= enough and sweep + 1 >= least) or self.ledger.spent:
                 break
         return gain, before
 
-    def _rows_by_tiles(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """Every tile, which of the lines are its rows, and their numbers within it."""
+    def _rows_by_tiles(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Every row of tiles, which of the lines are its rows, and their numbers within it."""
         home = np.searchsorted(self.grid.row_ends, self.ids, side="right") - 1
         order = np.argsort(home, kind="stable")
         ends = np.searchsorted(home[order], np.arange(self.grid.shape[0] + 1))
-        for p, (tile, rows, _) in enumerate(self.grid.parts()):
+        for p in range(self.grid.shape[0]):
             mine = order[ends[p] : ends[p + 1]]
             if len(mine):
-                yield tile, mine, self.ids[mine] - rows.start
+                yield p, mine, self.ids[mine] - self.grid.row_ends[p]
 
     # Columns: a Gram matrix
 
@@ -133,7 +155,7 @@ class TileLines(Lines):
         grid, k = self.grid, self.count
         self.ledger.entries += self.entries / stride
         G = np.zeros((k, k))
-        if grid.dense or grid.shape[1] > 1:
+        if grid.shape[1] > 1:
             for p in range(grid.shape[0]):
                 sampled = weights[grid.row_ends[p] : grid.row_ends[p + 1]][::stride] * stride
                 X = self._columns_of(p, stride)
@@ -143,11 +165,16 @@ class TileLines(Lines):
                 else:
                     G += (X.T.multiply(sampled) @ X).toarray()
             return G
+        if grid.dense:
+            for part, _, _ in grid.everywhere(
+                gram_of_some_columns, self.ids, Down(weights), stride
+            ):
+                G += part
+            return G
         place = np.full(grid.d, -1, dtype=np.int32)
         place[self.ids] = np.arange(k)
-        for tile, rows, _ in grid.parts():
-            longest = int(np.max(line_lengths(tile), initial=0))
-            sum_outer_products_of_rows(tile, place, weights[rows], stride, longest, G)
+        for part, _, _ in grid.everywhere(outer_products_of, place, k, Down(weights), stride):
+            G += part
         return G
 
     def _columns_of(self, p: int, stride: int) -> Any:
@@ -156,12 +183,9 @@ class TileLines(Lines):
         for q in range(grid.shape[1]):
             left, right = grid.column_ends[q], grid.column_ends[q + 1]
             inside = np.flatnonzero((self.ids >= left) & (self.ids < right))
-            names, tile = self.ids[inside] - left, grid.tiles[p][q]
+            names = self.ids[inside] - left
             order.append(inside)
-            if grid.dense:
-                parts.append(tile.values[::stride][:, names].astype(float))
-            else:
-                parts.append(as_scipy(tile)[::stride][:, names])
+            parts.append(grid.at(p, q, some_columns, names, stride))
         if len(parts) == 1:
             return parts[0]
         back = np.argsort(np.concatenate(order), kind="stable")
