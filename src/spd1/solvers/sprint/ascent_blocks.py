@@ -35,7 +35,7 @@ from ..merging import (
     renew,
 )
 from ..tuning import MERGE_STRIP
-from .ascent import LOOKS, hopeless, shuffle, tol_share, visit_rows
+from .ascent import LOOKS, hopeless, rests, shuffle, tol_share, visit_rows
 from .tuning import FALLEN
 
 __all__ = ["ascend_together"]
@@ -89,16 +89,9 @@ def sieve(reach, b, loss, u, y, near, first, last, rows):
     """Rows that may move before the next look, see ``ascent.awake``; written from ``first`` on."""
     count = 0
     for i in range(first, last):
-        r = reach[i]
-        if r > 0.0:
-            rests, side = True, -near
-            for _ in range(2):
-                if rests:
-                    y_new = loss.prox_near(y[i] + (u[i] + side) / r, b[i], 1.0 / r, y[i])
-                    rests, side = y_new == y[i], near
-            if not rests:
-                rows[first + count] = i
-                count += 1
+        if reach[i] > 0.0 and not rests(b[i], loss, u[i], y[i], reach[i], near):
+            rows[first + count] = i
+            count += 1
     return count
 
 
@@ -165,9 +158,9 @@ def ascend_together(
                         i = order[p]
                         c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
                     sums[k, 0] = visit_rows(
-                        A, b, c_here, reach_here, loss, l1, scale, y,
-                        G if shared == 1 else copies[k], order[low:high], high - low,
-                    ) / (cautious * cautious)  # fmt: skip
+                        A, b, c_here, reach_here, loss, l1, scale, False, 0.0, y, u,
+                        G if shared == 1 else copies[k], order[low:high], high - low, rows,
+                    )[0] / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
                 low, high = cut(d, parts, k), cut(d, parts, k + 1)
                 add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
@@ -244,7 +237,7 @@ def ascend_together(
                 looks += 1
                 if gap <= tol * length or not gap < math.inf or passes >= budget:
                     break
-                if looks > 1 and hopeless(record, looks, tol * length, left):
+                if looks > 1 and hopeless(record, looks, tol * length, left, 1):
                     break
                 if looks == LOOKS:
                     break
