@@ -18,7 +18,9 @@ from ._logistic_cv import LogisticRegressionCV
 from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
 from ._margin import LinearSVC, RidgeClassifier
 from ._path import Path, path
-from ._regressors import ElasticNet, Lasso, Ridge
+from ._regressors import ElasticNet, Lasso
+from ._ridge import LinearRegression, Ridge
+from ._sparse_path import enet_path, lasso_path
 
 __all__ = [
     "ERMClassifier",
@@ -28,6 +30,7 @@ __all__ = [
     "HuberRegressor",
     "Lasso",
     "LassoCV",
+    "LinearRegression",
     "LinearSVC",
     "LinearSVR",
     "LogisticRegression",
@@ -37,5 +40,7 @@ __all__ = [
     "QuantileRegressor",
     "Ridge",
     "RidgeClassifier",
+    "enet_path",
+    "lasso_path",
     "path",
 ]

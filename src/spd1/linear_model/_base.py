@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..data.indices import trusted
-from ..design.intercept import Design
+from ..design.intercept import Design, joined
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
@@ -81,8 +81,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
         """Solve the tasks of a fit, and warn where the gap asked for was not reached."""
-        fit_intercept = getattr(self, "fit_intercept", True)
-        design = Design(X, bool(fit_intercept), weight)
+        design = self._design(X, weight)
         root = self._init_callback_context(
             max_subtasks=STEPS if len(tasks) == 1 else len(tasks),
         )
@@ -105,12 +104,32 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         results = [result for result, _ in outcomes]
         for task, (result, watch) in zip(tasks, outcomes, strict=True):
             warn_unless_converged(result, self._tol(), watch.reason, task.name, level=5)
-        self._keep(results, [watch for _, watch in outcomes])
+        self._keep(results, [watch for _, watch in outcomes], X.dtype)
         if root is not None:
             self._finish = lambda: root.call_on_fit_task_end(
                 estimator=self, X=X, reconstruction_attributes={}
             )
         return results
+
+    def _design(self, X: Any, weight: np.ndarray | None) -> Design:
+        """The data of the fit; a penalised intercept is a column of it like the others."""
+        column = self._intercept_column()
+        if column is not None:
+            return Design(joined(X, column), False, weight)
+        return Design(X, bool(getattr(self, "fit_intercept", True)), weight)
+
+    def _intercept_column(self) -> float | None:
+        """Constant of the column that stands for a penalised intercept; None: not penalised.
+
+        liblinear appends such a column. That is another problem than one whose intercept is free,
+        so ``solver="liblinear"`` of a model that has other solvers, too, asks for it.
+        """
+        if not getattr(self, "fit_intercept", True) or not self._penalises_intercept():
+            return None
+        return float(self.intercept_scaling)
+
+    def _penalises_intercept(self) -> bool:
+        return getattr(self, "solver", None) == "liblinear"
 
     def _one_after_another(
         self, design: Design, tasks: list[Task], starts: list[dict], root: Any
@@ -180,23 +199,28 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         nothing: list[dict[str, Any]] = [{} for _ in tasks]
         if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
             return nothing
+        column = self._intercept_column()
         coef = np.atleast_2d(self.coef_)
-        if coef.shape != (len(tasks), design.d):
+        if coef.shape != (len(tasks), design.d - (column is not None)):
             return nothing
-        level = np.broadcast_to(np.atleast_1d(self.intercept_), (len(tasks),))
+        level = np.atleast_1d(getattr(self, "intercept_", 0.0))  # coef_ may have been set alone
+        level = np.broadcast_to(level, (len(tasks),)) / (column or 1.0)
         starts = []
         for task, x, intercept in zip(tasks, coef, level, strict=True):
             x = np.clip(np.asarray(x, dtype=float), task.reg.lower, task.reg.upper)
-            starts.append({"x0": np.append(x, intercept) if design.fit_intercept else x})
+            last = design.fit_intercept or column is not None
+            starts.append({"x0": np.append(x, intercept) if last else x})
         return starts
 
     # Fitted attributes
 
-    def _keep(self, results: list[Result], watches: list[Watch]) -> None:
-        fit_intercept = getattr(self, "fit_intercept", True)
+    def _keep(self, results: list[Result], watches: list[Watch], dtype: Any = np.float64) -> None:
         rows = np.array([r.x for r in results])
-        self.coef_ = rows[:, :-1].copy() if fit_intercept else rows
-        self.intercept_ = rows[:, -1].copy() if fit_intercept else np.zeros(len(rows))
+        rows[:, -1] *= self._intercept_column() or 1.0
+        if getattr(self, "fit_intercept", True):
+            self.coef_, self.intercept_ = rows[:, :-1].astype(dtype), rows[:, -1].astype(dtype)
+        else:
+            self.coef_, self.intercept_ = rows.astype(dtype), np.zeros(len(rows), dtype=dtype)
         iterations = [watch.iterations for watch in watches]
         self.dual_coef_ = np.array([r.y for r in results])
         several = len(results) > 1
@@ -206,6 +230,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = proofs if several else proofs[0]
         self.trace_ = traces if several else traces[0]
         self.method_ = [r.method for r in results] if several else results[0].method
+        self._iterations_done = iterations
         self.n_iter_ = max(iterations)
 
     def _end(self) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError
 from ..losses import EpsilonInsensitive, Quantile, SquaredEpsilonInsensitive
 from ..regularizers import ElasticNet as Net
-from ._options import number, refuse_unless
+from ._options import flag, number, refuse_unless
 from ._regressors import CertifiedRegressor
 
 __all__ = ["LinearSVR", "PoissonRegressor", "QuantileRegressor"]
@@ -20,7 +20,7 @@ class LinearSVR(CertifiedRegressor):
     """Linear support vector regression with a certificate.
 
     Minimises ``|x|^2 / 2 + C sum_i w_i max(0, |x'a_i + intercept - b_i| - epsilon)^p``, p = 1 or,
-    for ``squared_epsilon_insensitive``, 2. Unlike liblinear's, the intercept is not penalised.
+    for ``squared_epsilon_insensitive``, 2. The intercept is penalised as in ``LinearSVC``.
 
     Parameters
     ----------
@@ -30,13 +30,15 @@ class LinearSVR(CertifiedRegressor):
     C : float, default 1
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
     fit_intercept : bool, default True
-    intercept_scaling : 1
-        Nothing else means anything here.
+    intercept_scaling : float, default 1
+        Entries of the column that stands for the intercept: the larger, the fainter its penalty.
     dual : "auto" or bool
         Accepted: spd1 always solves both and certifies one with the other.
     verbose : int, default 0
     random_state : int, RandomState or None
     max_iter : int, default 1000
+    penalize_intercept : bool, default True
+        False: the intercept costs nothing, and ``intercept_scaling`` is not looked at.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class LinearSVR(CertifiedRegressor):
         verbose=0,
         random_state=None,
         max_iter=1000,
+        penalize_intercept=True,
     ):
         self.epsilon = epsilon
         self.tol = tol
@@ -76,10 +79,15 @@ class LinearSVR(CertifiedRegressor):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+
+    def _penalises_intercept(self) -> bool:
+        return bool(self.penalize_intercept)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         number(self.C, "C", high=1e300, open_low=True)
+        flag(self.penalize_intercept, "penalize_intercept")
         number(self.epsilon, "epsilon")
         names = ("epsilon_insensitive", "squared_epsilon_insensitive")
         refuse_unless(self.loss, names, f"loss must be one of {names}, got {self.loss!r}")

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..regularizers import ElasticNet
 from ._classifiers import CertifiedClassifier
-from ._options import number, refuse_unless
+from ._options import flag, number, refuse_unless
 
 __all__ = ["LinearSVC", "RidgeClassifier"]
 
@@ -18,7 +18,8 @@ class LinearSVC(CertifiedClassifier):
 
     Minimises ``|x|^2 / 2 + C sum_i w_i max(0, 1 - b_i (x'a_i + intercept))^p``, p = 2 for
     ``squared_hinge`` and 1 for ``hinge``; ``|x|_1`` instead of ``|x|^2 / 2`` with
-    ``penalty="l1"``. Unlike liblinear's, the intercept is not penalised.
+    ``penalty="l1"``. The intercept is penalised as in liblinear, as the coefficient of a further
+    column whose entries are all ``intercept_scaling``; ``penalize_intercept=False`` leaves it free.
 
     Parameters
     ----------
@@ -32,13 +33,15 @@ class LinearSVC(CertifiedClassifier):
     multi_class : "ovr"
         One class against the rest; Crammer and Singer's problem is another one and refused.
     fit_intercept : bool, default True
-    intercept_scaling : 1
-        Nothing else means anything here.
+    intercept_scaling : float, default 1
+        Entries of the column that stands for the intercept: the larger, the fainter its penalty.
     class_weight : dict, "balanced" or None
         With several classes it weighs the class in question, as in liblinear, not the rest.
     verbose : int, default 0
     random_state : int, RandomState or None
     max_iter : int, default 1000
+    penalize_intercept : bool, default True
+        False: the intercept costs nothing, and ``intercept_scaling`` is not looked at.
 
     Attributes
     ----------
@@ -72,6 +75,7 @@ class LinearSVC(CertifiedClassifier):
         verbose=0,
         random_state=None,
         max_iter=1000,
+        penalize_intercept=True,
     ):
         self.penalty = penalty
         self.loss = loss
@@ -85,10 +89,15 @@ class LinearSVC(CertifiedClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+
+    def _penalises_intercept(self) -> bool:
+        return bool(self.penalize_intercept)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         number(self.C, "C", open_low=True)
+        flag(self.penalize_intercept, "penalize_intercept")
         if math.isinf(self.C):
             raise ParameterError("C must be finite: a support vector machine needs its penalty")
         refuse_unless(

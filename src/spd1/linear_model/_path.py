@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,9 @@ from ..regularizers import ElasticNet as Net
 from ..solve import solve
 from ._options import number, whole
 from ._progress import Watch
-from ._regressors import net_of
 from .tuning import PATH_LOOKS, PATH_ROUNDS
 
-__all__ = ["Path", "alpha_grid", "path"]
+__all__ = ["Path", "alpha_grid", "net_of", "path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +164,12 @@ def _data(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
     if not sp.issparse(X):
         X = np.asfortranarray(X)  # columns are what a path picks
     return X, np.asarray(y, dtype=float), sample_weight
+
+
+def net_of(alpha: float, l1_ratio: float, positive: bool = False) -> Net:
+    """The elastic net in scikit-learn's parameters."""
+    lower = 0.0 if positive else -math.inf
+    return Net(l1=alpha * l1_ratio, l2=alpha * (1.0 - l1_ratio), lower=lower)
 
 
 Row = tuple[np.ndarray, Certificate, int, int]  # x, certificate, iterations, columns left out
