@@ -15,11 +15,14 @@ from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
 from ._huber import HuberRegressor
 from ._logistic_cv import LogisticRegressionCV
-from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
-from ._margin import LinearSVC, RidgeClassifier
+from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from ._losses import LinearSVR, QuantileRegressor
+from ._margin import LinearSVC
 from ._path import Path, path
 from ._regressors import ElasticNet, Lasso
 from ._ridge import LinearRegression, Ridge
+from ._ridge_classifier import RidgeClassifier
+from ._ridge_cv import RidgeClassifierCV, RidgeCV
 from ._sparse_path import enet_path, lasso_path
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "ERMRegressor",
     "ElasticNet",
     "ElasticNetCV",
+    "GammaRegressor",
     "HuberRegressor",
     "Lasso",
     "LassoCV",
@@ -39,7 +43,10 @@ __all__ = [
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
+    "RidgeCV",
     "RidgeClassifier",
+    "RidgeClassifierCV",
+    "TweedieRegressor",
     "enet_path",
     "lasso_path",
     "path",

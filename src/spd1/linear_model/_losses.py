@@ -1,19 +1,16 @@
-"""Regressors for other losses than the square: support vectors, quantiles, counts."""
+"""Regressors for other losses than the square: support vectors, quantiles."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
-from ..errors import DataError
 from ..losses import EpsilonInsensitive, Quantile, SquaredEpsilonInsensitive
 from ..regularizers import ElasticNet as Net
 from ._options import flag, number, refuse_unless
 from ._regressors import CertifiedRegressor
 
-__all__ = ["LinearSVR", "PoissonRegressor", "QuantileRegressor"]
+__all__ = ["LinearSVR", "QuantileRegressor"]
 
 
 class LinearSVR(CertifiedRegressor):
@@ -170,88 +167,3 @@ class QuantileRegressor(CertifiedRegressor):
 
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return Net(l1=float(self.alpha))
-
-
-class PoissonRegressor(CertifiedRegressor):
-    """Counts with a log-linear mean and l2, and a certificate.
-
-    Minimises ``sum_i w_i (exp(u_i) - b_i u_i) / sum_i w_i + alpha/2 |x|^2``, u_i = x'a_i +
-    intercept.
-
-    Parameters
-    ----------
-    alpha : float, default 1
-    fit_intercept : bool, default True
-    solver : str, default "auto"
-        A method of ``spd1.solve``.
-    max_iter : int, default 1000
-    tol : float, default 1e-4
-        Relative duality gap to reach.
-    warm_start : bool, default False
-    verbose : int, default 0
-
-    Attributes
-    ----------
-    coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
-        See ``LogisticRegression``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spd1.linear_model import PoissonRegressor
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> PoissonRegressor(alpha=0.0, tol=1e-8).fit(X, [1.0, 2.0, 4.0]).predict([[3.0]]).round(3)
-    array([8.])
-    """
-
-    _default_solver = "lbfgs"
-
-    def __init__(
-        self,
-        *,
-        alpha=1.0,
-        fit_intercept=True,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-4,
-        warm_start=False,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        number(self.alpha, "alpha")
-
-    def _check_targets(self, y: np.ndarray) -> None:
-        if np.any(y < 0):
-            raise DataError(f"PoissonRegressor needs targets from 0, got {y.min():g}")
-        if not np.any(y > 0):
-            raise DataError("PoissonRegressor needs a target above 0: all are 0")
-
-    def _loss(self) -> Any:
-        return "poisson"
-
-    def _regularizer(self, total: float, d: int, target: int) -> Net:
-        return Net(l2=float(self.alpha))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted means."""
-        return np.asarray(np.exp(self._margins(X)))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D^2, the share of the Poisson deviance explained, as in scikit-learn."""
-        from sklearn.metrics import d2_tweedie_score
-
-        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))

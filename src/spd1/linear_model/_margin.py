@@ -1,4 +1,4 @@
-"""Classifiers without probabilities: support vectors and ridge."""
+"""Support vector classifiers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..regularizers import ElasticNet
 from ._classifiers import CertifiedClassifier
 from ._options import flag, number, refuse_unless
 
-__all__ = ["LinearSVC", "RidgeClassifier"]
+__all__ = ["LinearSVC"]
 
 
 class LinearSVC(CertifiedClassifier):
@@ -122,76 +122,3 @@ class LinearSVC(CertifiedClassifier):
     def _regularizer(self, total: float, d: int) -> ElasticNet:
         strength = 1.0 / (self.C * total)
         return ElasticNet(l1=strength) if self.penalty == "l1" else ElasticNet(l2=strength)
-
-
-class RidgeClassifier(CertifiedClassifier):
-    """Ridge regression on labels -1 and +1, with a certificate.
-
-    Minimises ``sum_i w_i (x'a_i + intercept - b_i)^2 + alpha |x|^2`` for each class.
-
-    Parameters
-    ----------
-    alpha : float, default 1
-    fit_intercept : bool, default True
-    copy_X : bool
-        X is never changed, whatever this says.
-    max_iter : int, optional
-        Default 1000.
-    tol : float, default 1e-4
-        Relative duality gap to reach.
-    class_weight : dict, "balanced" or None
-    solver : str, default "auto"
-        A method of ``spd1.solve``.
-    positive : bool, default False
-        Keep coefficients from being negative.
-    random_state : int, RandomState or None
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
-        See ``LogisticRegression``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spd1.linear_model import RidgeClassifier
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    >>> RidgeClassifier().fit(X, y).predict([[2.9]])
-    array([1])
-    """
-
-    _balances_counts = True  # as in scikit-learn
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        fit_intercept=True,
-        copy_X=True,
-        max_iter=None,
-        tol=1e-4,
-        class_weight=None,
-        solver="auto",
-        positive=False,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        number(self.alpha, "alpha")
-
-    def _loss(self) -> Any:
-        return "squared"
-
-    def _regularizer(self, total: float, d: int) -> ElasticNet:
-        lower = 0.0 if self.positive else -math.inf
-        return ElasticNet(l2=self.alpha / total, lower=lower)
