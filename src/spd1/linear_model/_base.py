@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
@@ -19,6 +20,7 @@ from ..result import Result
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
+from .tuning import EXACT, SMALL
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -42,6 +44,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """
 
     _default_solver = "auto"
+    _exact = EXACT
     coef_: Any
     intercept_: Any
     dual_coef_: Any
@@ -156,7 +159,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _solve_task(
         self, design: Design, task: Task, start: dict[str, Any], context: Any, iterations: int
     ) -> tuple[Result, Watch]:
-        watch = Watch(iterations, self._tol(), context, self)
+        watch = Watch(iterations, self._tol(), context, self, self._target(design) < self._tol())
         result = self._solve(design, task, watch, start)
         watch.finish()
         if context is not None and context.task_name != "fit":
@@ -166,14 +169,15 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
         """Solve one task; overridden where a model is more than one problem."""
         return design.solve(
-            task.b, task.loss, task.reg, task.weight, callback=watch, **self._settings(), **start
-        )
+            task.b, task.loss, task.reg, task.weight, callback=watch,
+            **self._settings(design), **start,
+        )  # fmt: skip
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, design: Design | None = None) -> dict[str, Any]:
         """Options of ``solve`` that the parameters ask for."""
         seed = getattr(self, "random_state", None)
         return {
-            "tol": self._tol(),
+            "tol": self._tol() if design is None else self._target(design),
             "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
             "max_passes": FOREVER,
             "max_seconds": getattr(self, "max_seconds", None),
@@ -182,7 +186,12 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         }
 
     def _tol(self) -> float:
-        return float(getattr(self, "tol", 1e-4))
+        return float(getattr(self, "tol", 1e-6))
+
+    def _target(self, design: Design) -> float:
+        """Relative gap to ask ``solve`` for: less than ``tol`` where that costs little."""
+        stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
+        return min(self._tol(), self._exact) if stored <= SMALL else self._tol()
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)
@@ -233,6 +242,36 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         self._iterations_done = iterations
         self.n_iter_ = max(iterations)
 
+    def sparsify(self) -> Any:
+        """Keep ``coef_`` as a SciPy sparse array: small where l1 left few of them."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Keep ``coef_`` as an array again."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def keep_proof(self, keep: bool = True) -> Any:
+        """Say whether copies and pickles hold the proof: ``dual_coef_``, ``trace_``, y.
+
+        By default they don't: it has a number for every sample, and predictions need none of it.
+        """
+        self._whole = bool(keep)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if not state.get("_whole", False):
+            state.pop("dual_coef_", None)
+            state.pop("trace_", None)
+            if "certificate_" in state:
+                state["certificate_"] = _brief(state["certificate_"])
+        return state
+
     def _end(self) -> Any:
         """Tell callbacks that the estimator is ready, once all its attributes are there."""
         finish = self.__dict__.pop("_finish", None)
@@ -244,6 +283,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+
+def _brief(certificate: Any) -> Any:
+    """The numbers of a certificate, or of a list of them, without the dual point."""
+    if isinstance(certificate, list):
+        return [_brief(one) for one in certificate]
+    return certificate._replace(y=np.empty(0))
 
 
 def _seed_of(seed: Any) -> Any:

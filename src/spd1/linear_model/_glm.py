@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight
 
 from ..errors import DataError, ParameterError
 from ..losses import Gamma, Poisson, Squared, Tweedie
 from ..regularizers import ElasticNet as Net
+from ..result import Result
+from ._base import Task
 from ._options import number, refuse_unless
 from ._regressors import CertifiedRegressor
+from .tuning import SMALL
 
 __all__ = ["GammaRegressor", "PoissonRegressor", "TweedieRegressor"]
 
@@ -67,6 +71,19 @@ class _LogLinkRegressor(CertifiedRegressor):
         finally:
             del self._relief
 
+    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
+        """Solve; of the solutions that dependent columns without penalty leave, the shortest."""
+        results = super()._run(X, tasks, weight)
+        if self.alpha == 0.0 and not sp.issparse(X) and X.size <= SMALL:
+            mean = np.average(X, axis=0, weights=weight) if self.fit_intercept else 0.0
+            _, s, rows = np.linalg.svd(np.asarray(X, dtype=float) - mean, full_matrices=False)
+            rows = rows[s > max(X.shape) * np.finfo(X.dtype).eps * s.max(initial=0.0)]
+            shortest = (self.coef_ @ rows.T) @ rows
+            if self.fit_intercept:
+                self.intercept_ += ((self.coef_ - shortest) @ mean).astype(X.dtype)
+            self.coef_ = shortest.astype(X.dtype)
+        return results
+
     def _check_targets(self, y: np.ndarray) -> None:
         power, low = self._power(), float(y.min())
         if 0.0 < power and (low < 0.0 or (power >= 2.0 and low == 0.0)):
@@ -113,7 +130,7 @@ class PoissonRegressor(_LogLinkRegressor):
     solver : str, default "auto"
         See ``Ridge``.
     max_iter : int, default 1000
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     warm_start : bool, default False
     verbose : int, default 0
@@ -139,7 +156,7 @@ class PoissonRegressor(_LogLinkRegressor):
         fit_intercept=True,
         solver="auto",
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         verbose=0,
     ):
@@ -224,7 +241,7 @@ class TweedieRegressor(_LogLinkRegressor):
         link="auto",
         solver="auto",
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         verbose=0,
     ):

@@ -22,7 +22,7 @@ class LinearSVR(CertifiedRegressor):
     Parameters
     ----------
     epsilon : float, default 0
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     C : float, default 1
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
@@ -55,7 +55,7 @@ class LinearSVR(CertifiedRegressor):
         self,
         *,
         epsilon=0.0,
-        tol=1e-4,
+        tol=1e-6,
         C=1.0,
         loss="epsilon_insensitive",
         fit_intercept=True,
@@ -113,7 +113,7 @@ class QuantileRegressor(CertifiedRegressor):
         A method of ``spd1.solve``.
     solver_options : None
         Nothing else means anything here.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach; scikit-learn's has no such parameter.
     max_iter : int, default 1000
 
@@ -141,7 +141,7 @@ class QuantileRegressor(CertifiedRegressor):
         fit_intercept=True,
         solver="auto",
         solver_options=None,
-        tol=1e-4,
+        tol=1e-6,
         max_iter=1000,
     ):
         self.quantile = quantile

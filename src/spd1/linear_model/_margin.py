@@ -27,7 +27,7 @@ class LinearSVC(CertifiedClassifier):
     loss : {"squared_hinge", "hinge"}
     dual : "auto" or bool
         Accepted: spd1 always solves both and certifies one with the other.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     C : float, default 1
     multi_class : "ovr"
@@ -66,7 +66,7 @@ class LinearSVC(CertifiedClassifier):
         loss="squared_hinge",
         *,
         dual="auto",
-        tol=1e-4,
+        tol=1e-6,
         C=1.0,
         multi_class="ovr",
         fit_intercept=True,

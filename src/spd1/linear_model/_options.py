@@ -13,7 +13,7 @@ from ..errors import ParameterError
 
 log = logging.getLogger("spd1")
 
-__all__ = ["check_common", "flag", "number", "refuse_unless", "solver_of", "whole"]
+__all__ = ["THEIR_SOLVERS", "check_common", "flag", "number", "refuse_unless", "solver_of", "whole"]
 
 
 def number(

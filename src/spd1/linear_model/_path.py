@@ -71,7 +71,7 @@ def path(
     fit_intercept: bool = True,
     positive: bool = False,
     sample_weight: Any = None,
-    tol: float = 1e-4,
+    tol: float = 1e-6,
     screen: bool = True,
 ) -> Path:
     """Solve ``mean loss + alpha (l1_ratio |x|_1 + (1 - l1_ratio)/2 |x|^2)`` for many alphas.
@@ -92,7 +92,7 @@ def path(
         it.
     fit_intercept, positive : bool
     sample_weight : array of shape (n,), optional
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap of each problem.
     screen : bool, default True
         Whether to leave out columns.
@@ -108,7 +108,7 @@ def path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 200)); y = X[:, 0] + 0.1 * rng.normal(size=50)
     >>> found = path(X, y, n_alphas=10)
-    >>> bool(found.rel_gaps.max() <= 1e-4), np.flatnonzero(found.coefs[2])
+    >>> bool(found.rel_gaps.max() <= 1e-6), np.flatnonzero(found.coefs[2])
     (True, array([0]))
     """
     number(tol, "tol", open_low=True)

@@ -113,7 +113,7 @@ class ElasticNet(SquaredRegressor):
     max_iter : int, default 1000
     copy_X : bool
         X is never changed, whatever this says.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     warm_start : bool, default False
     positive : bool, default False
@@ -145,7 +145,7 @@ class ElasticNet(SquaredRegressor):
         precompute=False,
         max_iter=1000,
         copy_X=True,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         positive=False,
         random_state=None,
@@ -267,7 +267,7 @@ class Lasso(ElasticNet):
         precompute=False,
         copy_X=True,
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         positive=False,
         random_state=None,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..regularizers import ElasticNet as Net
-from ._options import number
+from ._options import THEIR_SOLVERS, number
 from ._regressors import SquaredRegressor
 
 __all__ = ["LinearRegression", "Ridge"]
@@ -29,7 +29,7 @@ class Ridge(SquaredRegressor):
         X is never changed, whatever this says.
     max_iter : int, optional
         Default 1000.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     solver : str, default "auto"
         Accepted from scikit-learn: the problem is the same. "spd1:NAME" is a method of
@@ -43,7 +43,8 @@ class Ridge(SquaredRegressor):
         As in scikit-learn.
     n_iter_ : ndarray of shape (targets,)
     solver_ : str, or a list of one per target
-        The method that was used.
+        The solver of scikit-learn that was asked for; else what ``method_`` says, which is the
+        method that was used.
     dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
         See ``LogisticRegression``; for several targets, one of each.
 
@@ -63,7 +64,7 @@ class Ridge(SquaredRegressor):
         fit_intercept=True,
         copy_X=True,
         max_iter=None,
-        tol=1e-4,
+        tol=1e-6,
         solver="auto",
         positive=False,
         random_state=None,
@@ -86,14 +87,13 @@ class Ridge(SquaredRegressor):
         count, targets = np.size(self.alpha), y.shape[1] if y.ndim == 2 else 1
         if count not in (1, targets):
             raise DataError(
-                "Number of targets and number of penalties do not correspond: alpha has "
-                f"{count} numbers, y has {targets} targets"
+                f"Number of targets and number of penalties do not correspond: {count} != {targets}"
             )
 
     def _shape_like(self, y: np.ndarray) -> None:
         super()._shape_like(y)
         self.n_iter_ = np.array(self._iterations_done)
-        self.solver_ = self.method_
+        self.solver_ = self.solver if self.solver in THEIR_SOLVERS else self.method_
 
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         alphas = np.ravel(np.asarray(self.alpha, dtype=float))

@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..regularizers import ElasticNet
 from ._base import Task, with_callbacks
 from ._classifiers import CertifiedClassifier, refuse_targets
-from ._options import number
+from ._options import THEIR_SOLVERS, number
 
 __all__ = ["RidgeClassifier"]
 
@@ -33,7 +33,7 @@ class RidgeClassifier(CertifiedClassifier):
         X is never changed, whatever this says.
     max_iter : int, optional
         Default 1000.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     class_weight : dict, "balanced" or None
     solver : str, default "auto"
@@ -65,7 +65,7 @@ class RidgeClassifier(CertifiedClassifier):
         fit_intercept=True,
         copy_X=True,
         max_iter=None,
-        tol=1e-4,
+        tol=1e-6,
         class_weight=None,
         solver="auto",
         positive=False,
@@ -135,7 +135,8 @@ class RidgeClassifier(CertifiedClassifier):
         ]  # fmt: skip
         self._run(X, tasks, weight)
         self.n_iter_ = np.array(self._iterations_done)
-        self.solver_ = self.method_
+        asked = getattr(self, "solver", "auto")
+        self.solver_ = asked if asked in THEIR_SOLVERS else self.method_
         if not several:
             self.coef_ = self.coef_[0]
 

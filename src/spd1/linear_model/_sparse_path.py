@@ -31,7 +31,7 @@ def enet_path(
     return_n_iter: bool = False,
     positive: bool = False,
     check_input: bool = True,
-    tol: float = 1e-4,
+    tol: float = 1e-6,
     sample_weight: Any = None,
     **hints: Any,
 ) -> tuple[np.ndarray, ...]:
@@ -52,7 +52,7 @@ def enet_path(
         Accepted: they help scikit-learn on its way and don't change the solution.
     return_n_iter : bool, default False
     positive : bool, default False
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap of each problem.
     sample_weight : array of shape (n,), optional
     **hints
