@@ -13,6 +13,7 @@ from __future__ import annotations
 from ._classifiers import LogisticRegression
 from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
+from ._erm_cv import ERMClassifierCV, ERMRegressorCV
 from ._huber import HuberRegressor
 from ._logistic_cv import LogisticRegressionCV
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -27,7 +28,9 @@ from ._sparse_path import enet_path, lasso_path
 
 __all__ = [
     "ERMClassifier",
+    "ERMClassifierCV",
     "ERMRegressor",
+    "ERMRegressorCV",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",

@@ -17,10 +17,10 @@ from ._options import number, refuse_unless
 from ._regressors import CertifiedRegressor
 from .tuning import SMALL
 
-__all__ = ["GammaRegressor", "PoissonRegressor", "TweedieRegressor"]
+__all__ = ["GammaRegressor", "LogLinkRegressor", "PoissonRegressor", "TweedieRegressor"]
 
 
-class _LogLinkRegressor(CertifiedRegressor):
+class LogLinkRegressor(CertifiedRegressor):
     """Half the deviance at the mean exp(x'a + intercept), and l2; subclasses say of what power."""
 
     _default_solver = "lbfgs"
@@ -117,7 +117,7 @@ class _LogLinkRegressor(CertifiedRegressor):
         return float(d2_tweedie_score(y, guess, sample_weight=sample_weight, power=power))
 
 
-class PoissonRegressor(_LogLinkRegressor):
+class PoissonRegressor(LogLinkRegressor):
     """Counts with a log-linear mean and l2, and a certificate.
 
     Minimises ``sum_i w_i (exp(u_i) - b_i u_i) / sum_i w_i + alpha/2 |x|^2``, u_i = x'a_i +
@@ -201,7 +201,7 @@ class GammaRegressor(PoissonRegressor):
         return 2.0
 
 
-class TweedieRegressor(_LogLinkRegressor):
+class TweedieRegressor(LogLinkRegressor):
     """Tweedie's family with l2: normal, Poisson, gamma, and between the last two; certified.
 
     Minimises the mean of half the deviance plus ``alpha/2 |x|^2``. Power 0 is least squares with

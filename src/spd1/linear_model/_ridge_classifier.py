@@ -88,6 +88,10 @@ class RidgeClassifier(CertifiedClassifier):
     def _penalty(self) -> float:
         return float(self.alpha)
 
+    def _regularizer(self, total: float, d: int) -> ElasticNet:
+        lower = 0.0 if getattr(self, "positive", False) else -math.inf
+        return ElasticNet(l2=self._penalty() / total, lower=lower)
+
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
@@ -123,8 +127,7 @@ class RidgeClassifier(CertifiedClassifier):
 
     def _solve_targets(self, X: Any, targets: np.ndarray, weight: Any) -> None:
         total = float(X.shape[0]) if weight is None else float(weight.sum())
-        lower = 0.0 if getattr(self, "positive", False) else -math.inf
-        net = ElasticNet(l2=self._penalty() / total, lower=lower)
+        net = self._regularizer(total, X.shape[1])
         several = targets.shape[1] > 1
         tasks = [
             Task(

@@ -47,7 +47,7 @@ class LeftOut:
     --------
     >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [1.0], [4.0]])
     >>> LeftOut(X, np.ones(3), False).errors(y, alpha=1.0).ravel().round(3)
-    array([-0.071, -1.364,  2.5  ])
+    array([ 0.   , -1.364,  2.5  ])
     """
 
     def __init__(self, X: Any, weight: np.ndarray, centre: bool) -> None:
