@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from ..certificate.gap import certify_point
+from ..design.intercept import Design
 from ..losses import EpsilonInsensitive, Quantile, SquaredEpsilonInsensitive
 from ..regularizers import ElasticNet as Net
+from ..result import Result
+from ._base import Task
 from ._options import flag, number, refuse_unless
+from ._progress import Watch
 from ._regressors import CertifiedRegressor
+from .tuning import MOST_AT_A_VERTEX, ROUNDING, ZERO
+
+FIELDS = {field.name for field in fields(Result)}
 
 __all__ = ["LinearSVR", "QuantileRegressor"]
 
@@ -167,3 +179,34 @@ class QuantileRegressor(CertifiedRegressor):
 
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return Net(l1=float(self.alpha))
+
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
+        result = super()._solve(design, task, watch, start)
+        return at_a_vertex(design, task, result, self._tol())
+
+
+def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Result:
+    """The vertex next to a solution of a linear program, if it is no worse; else the solution.
+
+    Absolute values have their minimum at a point where as many of them are zero as there are
+    coefficients that are not: it is exact there, and coefficients without use are exactly zero.
+    """
+    x = result.x
+    some = np.abs(x) > ZERO * np.abs(x).max(initial=0.0)
+    if design.fit_intercept:
+        some[-1] = True
+    columns = np.flatnonzero(some)
+    if not 0 < len(columns) <= min(design.n, MOST_AT_A_VERTEX):
+        return result
+    problem = design.problem(task.b, task.loss, task.reg, task.weight)
+    rows = np.argsort(np.abs(problem.margins(x) - task.b), kind="stable")[: len(columns)]
+    data = design.data[rows][:, columns]
+    system = np.asarray(data.toarray() if sp.issparse(data) else data, dtype=float)
+    vertex = np.zeros_like(x)
+    vertex[columns] = np.linalg.lstsq(system, task.b[rows], rcond=None)[0]
+    proof = certify_point(vertex, problem, result.y)
+    worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
+    if worse or not proof.rel_gap <= max(result.rel_gap, tol):
+        return result
+    values = {name: getattr(proof, name) for name in proof._fields if name in FIELDS}
+    return replace(result, x=vertex, **values)

@@ -58,6 +58,7 @@ THEIR_SOLVERS = (
     "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga",
     "svd", "cholesky", "lsqr", "sparse_cg", "highs", "highs-ds", "highs-ipm",
 )  # fmt: skip
+GONE = ("interior-point", "revised simplex")
 PREFIX = "spd1:"
 
 
@@ -81,6 +82,11 @@ def solver_of(value: Any, default: str = "auto") -> str:
         if value in THEIR_SOLVERS:
             log.debug("solver=%r is scikit-learn's: spd1 solves the problem by 'auto'", value)
             return "auto"
+        if value in GONE:
+            raise ParameterError(
+                f"Solver {value} is not anymore available in SciPy >= 1.11.0. nor in scikit-learn, "
+                "and never was in spd1: leave it at 'auto'"
+            )
         name = value.removeprefix(PREFIX)
         if name in ours:
             return name

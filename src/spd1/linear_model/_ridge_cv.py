@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.multiclass import type_of_target
 
 from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet as Net
@@ -54,14 +56,25 @@ class LeftOut:
         n, d = X.shape
         self.weight, self.root, self.centre = weight, np.sqrt(weight), centre
         mean = np.asarray(X.T @ weight).ravel() / weight.sum() if centre else np.zeros(d)
-        if n <= d + 1:
+        if not sp.issparse(X):
+            self._from_rows(np.asarray(X, dtype=float) - mean)
+        elif n <= d + 1:
             self._from_products_of_rows(X, mean)
-        elif sp.issparse(X):
-            self._from_products_of_columns(X, mean)
         else:
-            rows = self.root[:, None] * (np.asarray(X, dtype=float) - mean)
-            self.U, s, _ = np.linalg.svd(rows, full_matrices=False)
-            self.spectrum, self.complete = s**2, False
+            self._from_products_of_columns(X, mean)
+
+    def _from_rows(self, rows: np.ndarray) -> None:
+        rows = self.root[:, None] * rows
+        self.complete = len(rows) <= rows.shape[1] + int(self.centre)
+        if self.complete and self.centre:  # as below
+            q = self.root / np.linalg.norm(self.root)
+            size = 2.0 * max(float(np.linalg.norm(rows)), 1.0)
+            rows = np.column_stack([rows, size * q])
+        self.U, s, _ = np.linalg.svd(rows, full_matrices=False)
+        self.spectrum = s**2
+        if self.complete and self.centre:
+            keep = np.arange(len(self.spectrum)) != int(np.argmax(np.abs(self.U.T @ q)))
+            self.U, self.spectrum = self.U[:, keep], self.spectrum[keep]
 
     def _from_products_of_rows(self, X: Any, mean: np.ndarray) -> None:
         across = np.asarray(X @ mean).ravel()
@@ -129,6 +142,11 @@ class _AsDecided(ClassifierMixin, _AsPredicted):
         return self.classes_[index]
 
 
+class _AsLabelled(ClassifierMixin, _AsPredicted):
+    def predict(self, X: Any) -> Any:
+        return (X > 0).astype(int)
+
+
 class _AlphaSearch:
     """What RidgeCV and RidgeClassifierCV share: the search."""
 
@@ -148,15 +166,29 @@ class _AlphaSearch:
             For the scorer or the splitter; with scikit-learn's metadata routing only.
         """
         _raise_for_params(params, self, "fit")
+        if self.gcv_mode == "svd" and sp.issparse(X):
+            warnings.warn(
+                "The 'svd' mode is not supported for sparse X in scikit-learn; here it makes no "
+                "difference",
+                FutureWarning,
+                stacklevel=2,
+            )
         self._given = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._given.update(params)
         try:
-            return self._fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight)  # type: ignore[attr-defined]
+            self.coef_ = self.coef_.astype(self._dtype)
+            self.intercept_ = np.asarray(self.intercept_).astype(self._dtype)[()]
+            return self
         finally:
             del self._given
+            self.__dict__.pop("_dtype", None)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        return super()._fit(X, y, sample_weight)  # type: ignore[misc]
+    def _checked_data(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple:
+        """As everywhere, but in double precision: alphas may be tiny."""
+        found = super()._checked_data(X, y, sample_weight, **options)  # type: ignore[misc]
+        self._dtype = found[0].dtype
+        return (found[0].astype(np.float64, copy=False), *found[1:])
 
     def get_metadata_routing(self) -> Any:
         """What the scorer and the splitter ask for."""
@@ -204,7 +236,7 @@ class _AlphaSearch:
         if self.cv is not None:
             self._search_folds(X, y)
             return
-        alphas, judge = self._grid(), self._judge(y, targets)
+        alphas, judge = self._grid(), self._judge(y, targets, weight)
         weight = np.ones(len(targets)) if weight is None else weight
         found = LeftOut(X, weight, bool(self.fit_intercept))
         kept, scores = [], []
@@ -221,10 +253,9 @@ class _AlphaSearch:
             shaped = np.stack(kept, axis=-1)
             self.cv_results_ = shaped if np.ndim(y) == 2 or self._classifies else shaped[:, 0]
 
-    def _judge(self, y: Any, targets: np.ndarray) -> Any:
+    def _judge(self, y: Any, targets: np.ndarray, weight: Any) -> Any:
         """What makes results to keep and a score, the larger the better, of errors."""
         apart = self.alpha_per_target and targets.shape[1] > 1
-        weight = self._given.get("sample_weight")
         if self.scoring is None:
             w = np.ones((len(targets), 1)) if weight is None else np.reshape(weight, (-1, 1))
 
@@ -241,7 +272,8 @@ class _AlphaSearch:
         def by_scorer(errors: np.ndarray) -> tuple[np.ndarray, Any]:
             guess = targets - errors
             if self._classifies:
-                one = _AsDecided(self.classes_)
+                several = type_of_target(y).startswith("multilabel")
+                one = _AsLabelled() if several else _AsDecided(self.classes_)
                 return guess, scorer(one, guess, y, **params)
             if apart:
                 columns = zip(guess.T, targets.T, strict=True)

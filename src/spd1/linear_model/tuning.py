@@ -16,6 +16,10 @@ SMALL = 200_000  # stored entries
 EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
 EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice
 
+ZERO = 1e-7  # share of the largest coefficient below which one may be zero at the vertex nearby
+ROUNDING = 1e-12  # of an objective: what a vertex may be worse by
+MOST_AT_A_VERTEX = 500  # coefficients: a vertex solves equations in all of them
+
 # Paths
 PATH_ROUNDS = 6  # of adding columns that were left out wrongly
 PATH_LOOKS = 200  # at one problem: a tol below rounding must not keep a path for ever
