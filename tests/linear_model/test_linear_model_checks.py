@@ -15,6 +15,8 @@ SMALL = {
     "LassoCV": {"alphas": 5, "cv": 3},
     "ElasticNetCV": {"alphas": 5, "cv": 3},
     "LogisticRegressionCV": {"Cs": [0.1, 1.0], "cv": 3},
+    "ERMClassifierCV": {"alphas": [0.1, 0.01], "cv": 3},
+    "ERMRegressorCV": {"alphas": [0.1, 0.01], "cv": 3},
 }
 ESTIMATORS = [
     kind(**SMALL.get(kind.__name__, {}))
