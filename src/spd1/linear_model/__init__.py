@@ -14,9 +14,9 @@ from ._classifiers import LogisticRegression
 from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
 from ._erm_cv import ERMClassifierCV, ERMRegressorCV
+from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._huber import HuberRegressor
 from ._logistic_cv import LogisticRegressionCV
-from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._losses import LinearSVR, QuantileRegressor
 from ._margin import LinearSVC
 from ._path import Path, path

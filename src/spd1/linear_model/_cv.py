@@ -23,6 +23,9 @@ from ._regressors import ElasticNet
 __all__ = ["ElasticNetCV", "LassoCV", "folds_of"]
 
 
+LEAST_TOL = 1e-10  # of the paths on folds, which only choose an alpha
+
+
 def folds_of(
     cv: Any, X: Any, y: Any, classifier: bool, **params: Any
 ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -201,7 +204,7 @@ class ElasticNetCV(ElasticNet):
             fit_intercept=self.fit_intercept,
             positive=self.positive,
             sample_weight=None if weight is None else weight[train],
-            tol=self.tol,
+            tol=max(self.tol, LEAST_TOL),
         )
         residual = np.asarray(X[test] @ found.coefs.T) + found.intercepts - y[test][:, None]
         return np.average(residual**2, axis=0, weights=None if weight is None else weight[test])

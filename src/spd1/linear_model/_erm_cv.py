@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..losses import as_loss
 from ..problem import Problem
 from ..regularizers import ElasticNet
-from ._base import Task
+from ._base import CertifiedModel, Task
 from ._classifiers import refuse_targets
 from ._cv import folds_of
 from ._erm import ERMClassifier, ERMRegressor
@@ -49,15 +49,25 @@ def chosen(scores: np.ndarray, alphas: np.ndarray, rule: str) -> int:
     return int(near[np.argmax(alphas[near])])
 
 
-class _CrossValidated:
+class _CrossValidated(CertifiedModel):
     """What both share. ``l1`` and ``l2`` of the parent follow from the alpha that was found."""
 
+    l1_ratio: Any
+    alphas: Any
+    eps: Any
+    rule: Any
+    cv: Any
+    scoring: Any
+    lower: Any
+    upper: Any
+    fit_intercept: Any
+    n_jobs: Any
     l1 = property(lambda self: self.l1_ratio * getattr(self, "alpha_", 1.0))
     l2 = property(lambda self: (1.0 - self.l1_ratio) * getattr(self, "alpha_", 1.0))
 
     def _check_parameters(self) -> None:
         number(self.l1_ratio, "l1_ratio", 0.0, 1.0)
-        super()._check_parameters()  # type: ignore[misc]
+        super()._check_parameters()
         number(self.eps, "eps", 0.0, 1.0, open_low=True)
         if np.ndim(self.alphas) == 0:
             whole(self.alphas, "alphas")
@@ -106,8 +116,8 @@ class _CrossValidated:
                 self.l1_ratio * alpha, (1.0 - self.l1_ratio) * alpha, self.lower, self.upper
             )
             for k, task in enumerate(tasks):
-                watch = Watch(self._iterations(), self._tol())  # type: ignore[attr-defined]
-                options = {**self._settings(), "callback": watch}  # type: ignore[attr-defined]
+                watch = Watch(self._iterations(), self._tol())
+                options = {**self._settings(), "callback": watch}
                 found = design.solve(task.b, task.loss, net, task.weight, x0=points[k], **options)
                 points[k] = found.x
             rows = np.array(points)

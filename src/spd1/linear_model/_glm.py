@@ -1,4 +1,4 @@
-"""Generalised linear models with a log link: counts, amounts, and amounts of which many are zero."""
+"""Generalised linear models with a log link: counts, amounts, and amounts often zero."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class LogLinkRegressor(CertifiedRegressor):
 
     def _fit_exposed(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> Any:
         """With exposure E, phi(u + log E; b) = E^(2 - power) phi(u; b / E) up to a constant."""
-        exposure = _check_sample_weight(exposure, X, dtype=np.float64)
-        if not np.all((exposure > 0.0) & np.isfinite(exposure)):
-            raise DataError("exposure must be finite and above 0")
+        exposure = np.ravel(np.asarray(exposure, dtype=np.float64))
+        if len(exposure) != len(y) or not np.all((exposure > 0.0) & np.isfinite(exposure)):
+            raise DataError("exposure must be a finite number above 0 for every sample")
         weight = np.ones(len(exposure))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -86,13 +86,13 @@ class LogLinkRegressor(CertifiedRegressor):
 
     def _check_targets(self, y: np.ndarray) -> None:
         power, low = self._power(), float(y.min())
-        if 0.0 < power and (low < 0.0 or (power >= 2.0 and low == 0.0)):
+        if power > 0.0 and (low < 0.0 or (power >= 2.0 and low == 0.0)):
             wanted = "above 0" if power >= 2.0 else "from 0"
             raise DataError(
                 f"Some value(s) of y are out of the valid range of the loss: "
                 f"{type(self).__name__} needs targets {wanted}, got {low:g}"
             )
-        if 0.0 < power and not np.any(y > 0):
+        if power > 0.0 and not np.any(y > 0):
             raise DataError(f"{type(self).__name__} needs a target above 0: all are 0")
 
     def _loss(self) -> Any:

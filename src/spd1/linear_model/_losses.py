@@ -203,7 +203,10 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     data = design.data[rows][:, columns]
     system = np.asarray(data.toarray() if sp.issparse(data) else data, dtype=float)
     vertex = np.zeros_like(x)
-    vertex[columns] = np.linalg.lstsq(system, task.b[rows], rcond=None)[0]
+    try:
+        vertex[columns] = np.linalg.solve(system, task.b[rows])
+    except np.linalg.LinAlgError:  # these samples meet in more than a point
+        return result
     proof = certify_point(vertex, problem, result.y)
     worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
     if worse or not proof.rel_gap <= max(result.rel_gap, tol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -171,10 +170,11 @@ class ElasticNet(SquaredRegressor):
 
     def _check_precompute(self, *accepted: Any) -> None:
         given = self.precompute
-        if not isinstance(given, np.ndarray) and not any(given is one for one in accepted):
-            if not (isinstance(given, str) and given in accepted):
-                names = ", ".join(repr(one) for one in accepted)
-                raise ParameterError(f"precompute must be {names} or an array, got {given!r}")
+        if isinstance(given, np.ndarray) or any(given is one for one in accepted):
+            return
+        if not (isinstance(given, str) and given in accepted):
+            names = ", ".join(repr(one) for one in accepted)
+            raise ParameterError(f"precompute must be {names} or an array, got {given!r}")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         """Fit the model.

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet as Net
+from ._base import CertifiedModel
 from ._options import flag, refuse_unless
 from ._regressors import SquaredRegressor
 from ._ridge import Ridge
@@ -147,12 +148,23 @@ class _AsLabelled(ClassifierMixin, _AsPredicted):
         return (X > 0).astype(int)
 
 
-class _AlphaSearch:
+class _AlphaSearch(CertifiedModel):
     """What RidgeCV and RidgeClassifierCV share: the search."""
 
     _classifies = False
     alpha_per_target = False
     gcv_mode: Any = None
+    alphas: Any
+    cv: Any
+    scoring: Any
+    fit_intercept: Any
+    store_cv_results: Any
+    class_weight: Any
+    tol: Any
+    classes_: Any
+    alpha_: Any
+    best_score_: Any
+    _fit: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Find alpha, then fit on everything.
@@ -176,7 +188,7 @@ class _AlphaSearch:
         self._given = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._given.update(params)
         try:
-            self._fit(X, y, sample_weight)  # type: ignore[attr-defined]
+            self._fit(X, y, sample_weight)
             self.coef_ = self.coef_.astype(self._dtype)
             self.intercept_ = np.asarray(self.intercept_).astype(self._dtype)[()]
             return self
@@ -186,7 +198,7 @@ class _AlphaSearch:
 
     def _checked_data(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple:
         """As everywhere, but in double precision: alphas may be tiny."""
-        found = super()._checked_data(X, y, sample_weight, **options)  # type: ignore[misc]
+        found = super()._checked_data(X, y, sample_weight, **options)
         self._dtype = found[0].dtype
         return (found[0].astype(np.float64, copy=False), *found[1:])
 
@@ -202,7 +214,7 @@ class _AlphaSearch:
         return check_scoring(self, scoring=self.scoring, allow_none=True)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()  # type: ignore[misc]
+        super()._check_parameters()
         for name in ("store_cv_results", "alpha_per_target"):
             flag(getattr(self, name), name)
         refuse_unless(

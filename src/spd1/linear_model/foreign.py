@@ -19,8 +19,8 @@ from ..regularizers import ElasticNet as Net
 from ._base import Task
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
-from ._huber import HuberRegressor
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from ._huber import HuberRegressor
 from ._losses import LinearSVR, QuantileRegressor
 from ._margin import LinearSVC
 from ._progress import Watch

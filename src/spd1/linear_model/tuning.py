@@ -11,7 +11,7 @@ MULTINOMIAL_LOOKS = 2000  # the same of a multinomial model
 BALANCE_STEPS = 100  # of Newton's, towards multinomial dual points that balance
 
 # Small data is solved further than asked for: it costs little, and predictions, whose error is the
-# square root of the gap, then agree with those of any exact solver to the digits that people compare.
+# square root of the gap, then agree with those of any exact solver in the digits people compare
 SMALL = 200_000  # stored entries
 EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
 EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice

@@ -29,21 +29,26 @@ class Tweedie(NamedTuple):
 
     def phi(self, u, b):
         a = self.power - 1.0
-        if not -700.0 < u < 700.0:
+        if not (1.0 - a) * u < 709.0 or not (b == 0.0 or -a * u < 709.0):
             return math.inf
-        return b * math.exp(-a * u) / a + math.exp((1.0 - a) * u) / (1.0 - a)
+        falling = b * math.exp(-a * u) if b > 0.0 else 0.0
+        return falling / a + math.exp((1.0 - a) * u) / (1.0 - a)
 
     def derivative(self, u, b):
         a = self.power - 1.0
-        if not -700.0 < u < 700.0:
-            return math.inf if u > 0.0 else -math.inf
-        return math.exp((1.0 - a) * u) - b * math.exp(-a * u)
+        if not (1.0 - a) * u < 709.0:
+            return math.inf
+        if not (b == 0.0 or -a * u < 709.0):
+            return -math.inf
+        falling = b * math.exp(-a * u) if b > 0.0 else 0.0
+        return math.exp((1.0 - a) * u) - falling
 
     def curvature(self, u, b):
         a = self.power - 1.0
-        if not -700.0 < u < 700.0:
+        if not (1.0 - a) * u < 709.0 or not (b == 0.0 or -a * u < 709.0):
             return math.inf
-        return (1.0 - a) * math.exp((1.0 - a) * u) + a * b * math.exp(-a * u)
+        falling = b * math.exp(-a * u) if b > 0.0 else 0.0
+        return (1.0 - a) * math.exp((1.0 - a) * u) + a * falling
 
     def conjugate(self, y, b):
         a = self.power - 1.0
