@@ -48,6 +48,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     coef_: Any
     intercept_: Any
     dual_coef_: Any
+    n_iter_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..errors import DataError
-from ._options import number, whole
+from ._options import checked_alphas, number, whole
 from ._path import Walk, alpha_grid, net_of, path
 from ._regressors import ElasticNet
 
@@ -127,7 +127,9 @@ class ElasticNetCV(ElasticNet):
     def _ratios(self) -> list[Any]:
         return list(np.ravel(np.asarray(self.l1_ratio, dtype=object)))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit(  # type: ignore[override]  # as in scikit-learn
+        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+    ) -> Any:
         """Find alpha by cross-validation, then fit on everything.
 
         Parameters
@@ -185,7 +187,7 @@ class ElasticNetCV(ElasticNet):
 
     def _grid(self, X: Any, y: np.ndarray, weight: Any, ratio: float) -> np.ndarray:
         if np.ndim(self.alphas):
-            return np.sort([number(a, "alphas") for a in np.ravel(self.alphas)])[::-1]
+            return np.sort(checked_alphas(self.alphas, closed=True))[::-1]
         from ..losses import Squared
 
         walk = Walk(

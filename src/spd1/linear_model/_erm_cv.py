@@ -18,7 +18,7 @@ from ._base import CertifiedModel, Task
 from ._classifiers import refuse_targets
 from ._cv import folds_of
 from ._erm import ERMClassifier, ERMRegressor
-from ._options import number, refuse_unless, whole
+from ._options import checked_alphas, number, refuse_unless, whole
 from ._path import alpha_grid
 from ._progress import Watch
 
@@ -92,7 +92,7 @@ class _CrossValidated(CertifiedModel):
 
     def _grid(self, X: Any, y: np.ndarray, weight: Any) -> np.ndarray:
         if np.ndim(self.alphas):
-            return np.sort([number(a, "alphas") for a in np.ravel(self.alphas)])[::-1]
+            return np.sort(checked_alphas(self.alphas, closed=True))[::-1]
         forces = []
         for task in self._fold_tasks(y, weight, X.shape[1]):
             design = Design(X, bool(self.fit_intercept), weight)

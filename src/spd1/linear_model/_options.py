@@ -8,12 +8,22 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from ..errors import ParameterError
 
 log = logging.getLogger("spd1")
 
-__all__ = ["THEIR_SOLVERS", "check_common", "flag", "number", "refuse_unless", "solver_of", "whole"]
+__all__ = [
+    "THEIR_SOLVERS",
+    "check_common",
+    "checked_alphas",
+    "flag",
+    "number",
+    "refuse_unless",
+    "solver_of",
+    "whole",
+]
 
 
 def number(
@@ -38,6 +48,27 @@ def whole(value: Any, name: str, low: int = 1) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
         raise ParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
     return int(value)
+
+
+def checked_alphas(values: Any, closed: bool) -> np.ndarray:
+    """Penalties that were given one by one: from 0, or above 0 if not ``closed``.
+
+    Examples
+    --------
+    >>> checked_alphas([1, 0.5], closed=True)
+    array([1. , 0.5])
+    """
+    given = [values] if np.ndim(values) == 0 else list(values)
+    if not given:
+        raise ParameterError("alphas is empty")
+    ends = "left" if closed else "neither"
+    for k, alpha in enumerate(given):
+        name = "alphas" if len(given) == 1 else f"alphas[{k}]"
+        try:
+            check_scalar(alpha, name, target_type=Real, min_val=0.0, include_boundaries=ends)
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
+    return np.asarray(given, dtype=float)
 
 
 def flag(value: Any, name: str) -> bool:

@@ -146,7 +146,9 @@ def alpha_grid(largest: float, eps: float, n_alphas: Any) -> np.ndarray:
     """
     count = whole(n_alphas, "n_alphas")
     number(eps, "eps", 0.0, 1.0, open_low=True)
-    largest = max(largest, float(np.finfo(float).eps))
+    least = float(np.finfo(float).resolution)
+    if largest <= least:  # no feature is ever needed: one alpha is as good as another
+        return np.full(count, least)
     return np.asarray(np.geomspace(largest, largest * eps, count))
 
 

@@ -224,6 +224,13 @@ def check_gram(gram: np.ndarray, X: Any, weight: Any, centred: bool) -> None:
     w = np.ones(n) if weight is None else weight * (n / weight.sum())
     middle = pair - np.average(pair, axis=0, weights=w)
     known = [(w * t[:, 0]) @ t[:, 1] for t in ((pair, middle) if centred else (pair,))]
+    if centred and np.any(np.abs(pair - middle) > 1e-8):
+        warnings.warn(
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix. "
+            "spd1 makes its own where it pays",
+            UserWarning,
+            stacklevel=5,
+        )
     rtol = 1e-4 if np.float32 in (gram.dtype, X.dtype) else 1e-7
     if not any(np.isclose(value, gram[i, j], rtol=rtol, atol=1e-5) for value in known):
         raise DataError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import check_scalar
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -24,7 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet as Net
 from ._base import CertifiedModel
-from ._options import flag, refuse_unless
+from ._options import checked_alphas, flag, refuse_unless
 from ._regressors import SquaredRegressor
 from ._ridge import Ridge
 from ._ridge_classifier import RidgeClassifier
@@ -229,18 +227,7 @@ class _AlphaSearch(CertifiedModel):
 
     def _grid(self) -> np.ndarray:
         """The alphas as they were given; leaving one out divides by them."""
-        single = np.ndim(self.alphas) == 0 or len(self.alphas) == 1
-        ends = {"min_val": 0.0, "include_boundaries": "neither" if self.cv is None else "left"}
-        values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
-        if not values:
-            raise ParameterError("alphas is empty")
-        for k, alpha in enumerate(values):
-            name = "alphas" if single else f"alphas[{k}]"
-            try:
-                check_scalar(alpha, name, target_type=Real, **ends)
-            except ValueError as error:
-                raise ParameterError(str(error)) from None
-        return np.asarray(values, dtype=float)
+        return checked_alphas(self.alphas, closed=self.cv is not None)
 
     def _search(self, X: Any, y: Any, targets: np.ndarray, weight: Any) -> None:
         """Set ``alpha_``, ``best_score_`` and, if asked for, ``cv_results_``."""

@@ -34,7 +34,7 @@ def enet_path(
     tol: float = 1e-6,
     sample_weight: Any = None,
     **hints: Any,
-) -> tuple[np.ndarray, ...]:
+) -> tuple[Any, ...]:
     """Coefficients of the elastic net for many alphas, without intercept, each certified.
 
     ``spd1.linear_model.path`` says more of what it finds; this has scikit-learn's parameters and
@@ -95,7 +95,7 @@ def enet_path(
     return (*results, list(found.n_iters)) if return_n_iter else results
 
 
-def lasso_path(X: Any, y: Any, **options: Any) -> tuple[np.ndarray, ...]:
+def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Any, ...]:
     """The path of the lasso: ``enet_path`` with l1_ratio=1, and its other options.
 
     Examples
