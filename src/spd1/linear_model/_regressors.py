@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -226,8 +227,8 @@ def check_gram(gram: np.ndarray, X: Any, weight: Any, centred: bool) -> None:
     known = [(w * t[:, 0]) @ t[:, 1] for t in ((pair, middle) if centred else (pair,))]
     if centred and np.any(np.abs(pair - middle) > 1e-8):
         warnings.warn(
-            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix. "
-            "spd1 makes its own where it pays",
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
+            "matrix. spd1 makes its own where it pays",
             UserWarning,
             stacklevel=5,
         )

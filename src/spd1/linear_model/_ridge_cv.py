@@ -54,7 +54,10 @@ class LeftOut:
     def __init__(self, X: Any, weight: np.ndarray, centre: bool) -> None:
         n, d = X.shape
         self.weight, self.root, self.centre = weight, np.sqrt(weight), centre
-        mean = np.asarray(X.T @ weight).ravel() / weight.sum() if centre else np.zeros(d)
+        self.X = X
+        self.mean = mean = (
+            np.asarray(X.T @ weight).ravel() / weight.sum() if centre else np.zeros(d)
+        )
         if not sp.issparse(X):
             self._from_rows(np.asarray(X, dtype=float) - mean)
         elif n <= d + 1:
@@ -109,7 +112,13 @@ class LeftOut:
             room += 1.0 - (self.U**2).sum(axis=1)
             room -= self.weight / self.weight.sum() if self.centre else 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(residual / (room * self.root)[:, None])
+            found = np.asarray(residual / (room * self.root)[:, None])
+        if np.any(self.weight == 0.0):  # left out as it is
+            c = self.root[:, None] * residual / alpha
+            x = np.asarray(self.X.T @ c) - np.outer(self.mean, c.sum(axis=0))
+            plain = targets - (np.asarray(self.X @ x) - self.mean @ x + level)
+            found[self.weight == 0.0] = plain[self.weight == 0.0]
+        return found
 
 
 class _AsPredicted(RegressorMixin, BaseEstimator):
@@ -142,6 +151,8 @@ class _AsDecided(ClassifierMixin, _AsPredicted):
 
 
 class _AsLabelled(ClassifierMixin, _AsPredicted):
+    classes_ = np.array([0, 1])
+
     def predict(self, X: Any) -> Any:
         return (X > 0).astype(int)
 
