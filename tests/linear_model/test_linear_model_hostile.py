@@ -186,7 +186,7 @@ MEANINGLESS = [
     (ours.QuantileRegressor(solver_options={"presolve": True}), "leave them at None"),
     (ours.ERMRegressor("nonsense"), "unknown loss"),
     (ours.ERMRegressor(l1=-1.0), "l1 must be"),
-    (ours.ElasticNetCV(l1_ratio=0.0), "l1_ratio must be"),
+    (ours.ElasticNetCV(l1_ratio=0.0), "Automatic alpha grid"),
 ]
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ._options import checked_alphas, number, whole
 from ._path import Walk, alpha_grid, net_of, path
 from ._regressors import ElasticNet
@@ -41,7 +41,8 @@ class ElasticNetCV(ElasticNet):
 
     Parameters
     ----------
-    l1_ratio : float in (0, 1] or list of them, default 0.5
+    l1_ratio : float in [0, 1] or list of them, default 0.5
+        0 needs ``alphas`` that are given.
     eps : float, default 1e-3
         Smallest alpha as a share of the largest.
     alphas : int or array, default 100
@@ -117,7 +118,13 @@ class ElasticNetCV(ElasticNet):
     def _check_parameters(self) -> None:
         super(ElasticNet, self)._check_parameters()
         for ratio in self._ratios():
-            number(ratio, "l1_ratio", 0.0, 1.0, open_low=True)
+            number(ratio, "l1_ratio", 0.0, 1.0)
+            if ratio == 0.0 and np.ndim(self.alphas) == 0:
+                raise ParameterError(
+                    "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+                    "supply a grid by providing your estimator with the appropriate `alphas=` "
+                    "argument."
+                )
         number(self.eps, "eps", 0.0, 1.0, open_low=True)
         if np.ndim(self.alphas) == 0:
             whole(self.alphas, "alphas")
