@@ -21,6 +21,7 @@ from .losses import (
     LOSSES,
     Absolute,
     EpsilonInsensitive,
+    Gamma,
     Hinge,
     Huber,
     Logistic,
@@ -31,6 +32,7 @@ from .losses import (
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    Tweedie,
 )
 from .problem import Problem
 from .regularizers import L1, L2, Box, ElasticNet
@@ -66,6 +68,7 @@ __all__ = [
     "DataError",
     "ElasticNet",
     "EpsilonInsensitive",
+    "Gamma",
     "Hinge",
     "Huber",
     "IncompatibleError",
@@ -83,6 +86,7 @@ __all__ = [
     "SquaredHinge",
     "Store",
     "Trace",
+    "Tweedie",
     "__version__",
     "certify",
     "compiled",

@@ -354,6 +354,8 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
         raise DataError(f"{name} needs labels -1 and +1, got {shown}{hint}")
     if kind == "count" and np.any(labels < 0):
         raise DataError(f"{name} needs targets that are not negative, got {labels.min():g}")
+    if loss.positive_only and np.any(labels == 0):
+        raise DataError(f"{name} needs targets above 0, and some are 0: Tweedie takes these")
     labels.flags.writeable = False
     return labels
 

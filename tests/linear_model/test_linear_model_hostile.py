@@ -88,7 +88,7 @@ REGRESSORS = [
     ours.QuantileRegressor(), ours.PoissonRegressor(), ours.ERMRegressor(),
 ]  # fmt: skip
 CLASSIFIERS = [
-    ours.LogisticRegression(), ours.LinearSVC(), ours.RidgeClassifier(), ours.ERMClassifier(),
+    ours.LogisticRegression(), ours.LinearSVC(), ours.ERMClassifier(),
     ours.LogisticRegressionCV(),
 ]  # fmt: skip
 
@@ -151,9 +151,7 @@ def test_counts_must_be_counts(pair):
 
 
 MEANINGLESS = [
-    (ours.LogisticRegression(solver="liblinear"), "leave it at 'auto'"),
     (ours.LogisticRegression(dual=True), "leave it at False"),
-    (ours.LogisticRegression(intercept_scaling=2), "leave it at 1"),
     (ours.LogisticRegression(penalty="l1", l1_ratio=0.3), "contradicts"),
     (ours.LogisticRegression(penalty="l3"), "penalty must be"),
     (ours.LogisticRegression(C=0.0), "C must be a number"),
@@ -170,16 +168,25 @@ MEANINGLESS = [
     (ours.LinearSVC(multi_class="crammer_singer"), "leave it at 'ovr'"),
     (ours.LinearSVC(loss="log_loss"), "ERMClassifier has more"),
     (ours.LinearSVC(C=math.inf), "C must be finite"),
-    (ours.Lasso(selection="random"), "leave it at 'cyclic'"),
-    (ours.Lasso(precompute=np.eye(D)), "leave it at its default"),
     (ours.Lasso(alpha=-1.0), "alpha must be"),
-    (ours.Ridge(solver="svd"), "leave it at 'auto'"),
+    (ours.Lasso(selection="greedy"), "selection must be"),
+    (ours.Lasso(precompute="yes"), "precompute must be"),
+    (ours.LinearSVC(intercept_scaling=0.0), "intercept_scaling must be"),
+    (ours.LinearSVC(penalize_intercept=1), "penalize_intercept must be"),
+    (ours.Ridge(solver="magic"), "leave it at 'auto'"),
+    (ours.Ridge(solver="spd1:svd"), "spd1:saga"),
+    (ours.QuantileRegressor(solver="interior-point"), "not anymore available"),
+    (ours.RidgeCV(alphas=(1.0, -1.0)), r"alphas\[1\] == -1.0, must be > 0"),
+    (ours.RidgeCV(cv=3, store_cv_results=True), "incompatible"),
+    (ours.TweedieRegressor(power=3), "spd1 solves no other"),
+    (ours.TweedieRegressor(power=1.5, link="identity"), "not convex"),
+    (ours.ERMRegressorCV(rule="worst"), "rule must be"),
     (ours.HuberRegressor(epsilon=0.5), "epsilon must be"),
     (ours.QuantileRegressor(quantile=1.0), "quantile must be"),
     (ours.QuantileRegressor(solver_options={"presolve": True}), "leave them at None"),
     (ours.ERMRegressor("nonsense"), "unknown loss"),
     (ours.ERMRegressor(l1=-1.0), "l1 must be"),
-    (ours.ElasticNetCV(l1_ratio=0.0), "l1_ratio must be"),
+    (ours.ElasticNetCV(l1_ratio=0.0), "Automatic alpha grid"),
 ]
 
 
@@ -189,6 +196,39 @@ def test_what_means_nothing_is_refused_in_a_sentence(model, sentence, pair):
     with pytest.raises(ParameterError, match=sentence):
         model.fit(X, t > 0)
     assert not hasattr(model, "coef_")
+
+
+def test_what_only_helps_scikit_learn_on_its_way_is_accepted(pair):
+    """The solution is the same, to the last bit, whatever these say."""
+    X, t = pair
+    for plain, hinted in (
+        (ours.Ridge(), ours.Ridge(solver="svd", copy_X=False, random_state=None)),
+        (ours.Lasso(alpha=0.1), ours.Lasso(alpha=0.1, selection="random", precompute=True)),
+        (
+            ours.Lasso(alpha=0.1, fit_intercept=False),
+            ours.Lasso(alpha=0.1, fit_intercept=False, precompute=X.T @ X),
+        ),
+        (ours.LinearSVR(), ours.LinearSVR(dual=True)),
+        (ours.PoissonRegressor(), ours.PoissonRegressor(solver="newton-cholesky")),
+    ):
+        targets = np.abs(t)
+        one, two = plain.fit(X, targets), hinted.fit(X, targets)
+        np.testing.assert_array_equal(one.coef_, two.coef_)
+    with pytest.raises(DataError, match="did not pass validation"):
+        ours.Lasso(precompute=np.eye(D), fit_intercept=False).fit(X, t)
+    with pytest.warns(UserWarning, match="Gram matrix was provided but X was centered"):
+        ours.Lasso(precompute=X.T @ X).fit(X, t)
+
+
+def test_solvers_of_scikit_learn_are_said_to_be_auto(pair, caplog):
+    X, t = pair
+    with caplog.at_level("DEBUG", logger="spd1"):
+        model = ours.Ridge(solver="saga").fit(X, t)
+    assert "solver='saga' is scikit-learn's" in caplog.text
+    assert model.method_.startswith("auto")
+    assert model.solver_ == "saga"
+    ours_of_that_name = ours.Ridge(solver="spd1:saga", tol=1e-3).fit(X, t)
+    assert ours_of_that_name.method_.startswith("saga")
 
 
 def test_what_sklearn_spells_out_as_default_is_accepted(pair):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import sklearn.linear_model as peer
 import sklearn.svm as peer_svm
 
+from spd1 import certify
 from spd1 import linear_model as ours
 
 TOL = 1e-6
@@ -123,7 +124,8 @@ CASES = {
         ),
     ),
 }
-# liblinear penalises the intercept, so these are compared without one (with one: cvxpy, below)
+# Objectives without an intercept; one that is penalised is compared with liblinear's below, a free
+# one with cvxpy's
 CASES_WITHOUT_INTERCEPT = {
     "hinge": (
         lambda i: ours.LinearSVC(loss="hinge", C=0.5, tol=TOL, fit_intercept=i),
@@ -230,10 +232,24 @@ def test_free_intercept_against_cvxpy(name, layout):
     }[name]()
     size = cp.norm1(x) if name.endswith("l1") else 0.5 * cp.sum_squares(x)
     best = cp.Problem(cp.Minimize(0.5 * loss + size)).solve(solver=cp.CLARABEL)
-    model = make(True).fit(A, b)
+    model = make(True).set_params(penalize_intercept=False).fit(A, b)
     mine = objective(model, X, b, np.ones(N))
     assert model.rel_gap_ <= TOL
     assert abs(mine - best) <= 2 * TOL * abs(best)
+
+
+@pytest.mark.parametrize("scaling", [1.0, 7.0])
+@pytest.mark.parametrize("name", CASES_WITHOUT_INTERCEPT)
+def test_penalised_intercept_is_that_of_liblinear(name, scaling):
+    make, make_peer, kind, _ = CASES_WITHOUT_INTERCEPT[name]
+    X, _, labels, target, _ = data("dense")
+    b = labels if kind == "labels" else target + 1.0
+    model = make(True).set_params(intercept_scaling=scaling).fit(X, b)
+    reference = make_peer(True).set_params(intercept_scaling=scaling, random_state=0).fit(X, b)
+    spread = np.std(margins(reference, X))
+    np.testing.assert_allclose(margins(model, X), margins(reference, X), atol=1e-4 * spread)
+    proof = certify(model, X, b)
+    assert proof.rel_gap <= 1e-6
 
 
 def test_class_weights_are_sample_weights():

@@ -13,21 +13,31 @@ from __future__ import annotations
 from ._classifiers import LogisticRegression
 from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
+from ._erm_cv import ERMClassifierCV, ERMRegressorCV
+from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._huber import HuberRegressor
 from ._logistic_cv import LogisticRegressionCV
-from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
-from ._margin import LinearSVC, RidgeClassifier
+from ._losses import LinearSVR, QuantileRegressor
+from ._margin import LinearSVC
 from ._path import Path, path
-from ._regressors import ElasticNet, Lasso, Ridge
+from ._regressors import ElasticNet, Lasso
+from ._ridge import LinearRegression, Ridge
+from ._ridge_classifier import RidgeClassifier
+from ._ridge_cv import RidgeClassifierCV, RidgeCV
+from ._sparse_path import enet_path, lasso_path
 
 __all__ = [
     "ERMClassifier",
+    "ERMClassifierCV",
     "ERMRegressor",
+    "ERMRegressorCV",
     "ElasticNet",
     "ElasticNetCV",
+    "GammaRegressor",
     "HuberRegressor",
     "Lasso",
     "LassoCV",
+    "LinearRegression",
     "LinearSVC",
     "LinearSVR",
     "LogisticRegression",
@@ -36,6 +46,11 @@ __all__ = [
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
+    "RidgeCV",
     "RidgeClassifier",
+    "RidgeClassifierCV",
+    "TweedieRegressor",
+    "enet_path",
+    "lasso_path",
     "path",
 ]

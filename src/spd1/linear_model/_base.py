@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
@@ -12,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..data.indices import trusted
-from ..design.intercept import Design
+from ..design.intercept import Design, joined
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
@@ -20,6 +21,7 @@ from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
+from .tuning import EXACT, SMALL
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -43,9 +45,12 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """
 
     _default_solver = "auto"
+    _exact = EXACT
+    _chunks = True  # whether fit takes a dask array
     coef_: Any
     intercept_: Any
     dual_coef_: Any
+    n_iter_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -62,8 +67,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         ``chunks``: whether X may be a dask array, which stays what it is.
         """
         if is_chunked(X):
-            chunks = chunks and type(self)._solve is CertifiedModel._solve
-            return checked_chunks(self, X, y, sample_weight, chunks)
+            return checked_chunks(self, X, y, sample_weight, chunks and self._chunks)
         try:
             X, y = validate_data(
                 self,
@@ -90,8 +94,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
         """Solve the tasks of a fit, and warn where the gap asked for was not reached."""
-        fit_intercept = getattr(self, "fit_intercept", True)
-        design = Design(X, bool(fit_intercept), weight)
+        design = self._design(X, weight)
         root = self._init_callback_context(
             max_subtasks=STEPS if len(tasks) == 1 else len(tasks),
         )
@@ -118,12 +121,32 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         results = [result for result, _ in outcomes]
         for task, (result, watch) in zip(tasks, outcomes, strict=True):
             warn_unless_converged(result, self._tol(), watch.reason, task.name, level=5)
-        self._keep(results, [watch for _, watch in outcomes])
+        self._keep(results, [watch for _, watch in outcomes], X.dtype)
         if root is not None:
             self._finish = lambda: root.call_on_fit_task_end(
                 estimator=self, X=X, reconstruction_attributes={}
             )
         return results
+
+    def _design(self, X: Any, weight: np.ndarray | None) -> Design:
+        """The data of the fit; a penalised intercept is a column of it like the others."""
+        column = self._intercept_column()
+        if column is not None:
+            return Design(joined(X, column), False, weight)
+        return Design(X, bool(getattr(self, "fit_intercept", True)), weight)
+
+    def _intercept_column(self) -> float | None:
+        """Constant of the column that stands for a penalised intercept; None: not penalised.
+
+        liblinear appends such a column. That is another problem than one whose intercept is free,
+        so ``solver="liblinear"`` of a model that has other solvers, too, asks for it.
+        """
+        if not getattr(self, "fit_intercept", True) or not self._penalises_intercept():
+            return None
+        return float(self.intercept_scaling)
+
+    def _penalises_intercept(self) -> bool:
+        return getattr(self, "solver", None) == "liblinear"
 
     def _one_after_another(
         self, design: Design, tasks: list[Task], starts: list[dict], root: Any
@@ -150,7 +173,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _solve_task(
         self, design: Design, task: Task, start: dict[str, Any], context: Any, iterations: int
     ) -> tuple[Result, Watch]:
-        watch = Watch(iterations, self._tol(), context, self)
+        watch = Watch(iterations, self._tol(), context, self, self._target(design) < self._tol())
         result = self._solve(design, task, watch, start)
         watch.finish()
         if context is not None and context.task_name != "fit":
@@ -160,14 +183,15 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
         """Solve one task; overridden where a model is more than one problem."""
         return design.solve(
-            task.b, task.loss, task.reg, task.weight, callback=watch, **self._settings(), **start
-        )
+            task.b, task.loss, task.reg, task.weight, callback=watch,
+            **self._settings(design), **start,
+        )  # fmt: skip
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, design: Design | None = None) -> dict[str, Any]:
         """Options of ``solve`` that the parameters ask for."""
         seed = getattr(self, "random_state", None)
         return {
-            "tol": self._tol(),
+            "tol": self._tol() if design is None else self._target(design),
             "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
             "max_passes": FOREVER,
             "max_seconds": getattr(self, "max_seconds", None),
@@ -176,7 +200,12 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         }
 
     def _tol(self) -> float:
-        return float(getattr(self, "tol", 1e-4))
+        return float(getattr(self, "tol", 1e-6))
+
+    def _target(self, design: Design) -> float:
+        """Relative gap to ask ``solve`` for: less than ``tol`` where that costs little."""
+        stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
+        return min(self._tol(), self._exact) if stored <= SMALL else self._tol()
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)
@@ -193,23 +222,28 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         nothing: list[dict[str, Any]] = [{} for _ in tasks]
         if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
             return nothing
+        column = self._intercept_column()
         coef = np.atleast_2d(self.coef_)
-        if coef.shape != (len(tasks), design.d):
+        if coef.shape != (len(tasks), design.d - (column is not None)):
             return nothing
-        level = np.broadcast_to(np.atleast_1d(self.intercept_), (len(tasks),))
+        level = np.atleast_1d(getattr(self, "intercept_", 0.0))  # coef_ may have been set alone
+        level = np.broadcast_to(level, (len(tasks),)) / (column or 1.0)
         starts = []
         for task, x, intercept in zip(tasks, coef, level, strict=True):
             x = np.clip(np.asarray(x, dtype=float), task.reg.lower, task.reg.upper)
-            starts.append({"x0": np.append(x, intercept) if design.fit_intercept else x})
+            last = design.fit_intercept or column is not None
+            starts.append({"x0": np.append(x, intercept) if last else x})
         return starts
 
     # Fitted attributes
 
-    def _keep(self, results: list[Result], watches: list[Watch]) -> None:
-        fit_intercept = getattr(self, "fit_intercept", True)
+    def _keep(self, results: list[Result], watches: list[Watch], dtype: Any = np.float64) -> None:
         rows = np.array([r.x for r in results])
-        self.coef_ = rows[:, :-1].copy() if fit_intercept else rows
-        self.intercept_ = rows[:, -1].copy() if fit_intercept else np.zeros(len(rows))
+        rows[:, -1] *= self._intercept_column() or 1.0
+        if getattr(self, "fit_intercept", True):
+            self.coef_, self.intercept_ = rows[:, :-1].astype(dtype), rows[:, -1].astype(dtype)
+        else:
+            self.coef_, self.intercept_ = rows.astype(dtype), np.zeros(len(rows), dtype=dtype)
         iterations = [watch.iterations for watch in watches]
         self.dual_coef_ = np.array([r.y for r in results])
         several = len(results) > 1
@@ -219,7 +253,38 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = proofs if several else proofs[0]
         self.trace_ = traces if several else traces[0]
         self.method_ = [r.method for r in results] if several else results[0].method
+        self._iterations_done = iterations
         self.n_iter_ = max(iterations)
+
+    def sparsify(self) -> Any:
+        """Keep ``coef_`` as a SciPy sparse array: small where l1 left few of them."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Keep ``coef_`` as an array again."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def keep_proof(self, keep: bool = True) -> Any:
+        """Say whether copies and pickles hold the proof: ``dual_coef_``, ``trace_``, y.
+
+        By default they don't: it has a number for every sample, and predictions need none of it.
+        """
+        self._whole = bool(keep)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if not state.get("_whole", False):
+            state.pop("dual_coef_", None)
+            state.pop("trace_", None)
+            if "certificate_" in state:
+                state["certificate_"] = _brief(state["certificate_"])
+        return state
 
     def _end(self) -> Any:
         """Tell callbacks that the estimator is ready, once all its attributes are there."""
@@ -234,6 +299,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+
+def _brief(certificate: Any) -> Any:
+    """The numbers of a certificate, or of a list of them, without the dual point."""
+    if isinstance(certificate, list):
+        return [_brief(one) for one in certificate]
+    return certificate._replace(y=np.empty(0))
 
 
 def _seed_of(seed: Any) -> Any:

@@ -13,12 +13,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..design.intercept import Design
-from ..errors import DataError, ParameterError
+from ..errors import DataError, IncompatibleError, ParameterError
 from ..multinomial.solve import solve_multinomial
 from ..regularizers import ElasticNet
 from ..result import Result
 from ._base import FOREVER, CertifiedModel, Task, with_callbacks
-from ._chunked import rowwise
+from ._chunked import is_chunked, rowwise
 from ._options import number, refuse_unless, solver_of
 from ._progress import Watch
 
@@ -292,6 +292,14 @@ class LogisticRegression(CertifiedClassifier):
             raise DataError("class_weight and sample_weight leave a class without weight")
         total = float(len(codes)) if c is None else float(c.sum())
         return [Task(codes, "multinomial", self._regularizer(total, d), c)]
+
+    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
+        if self._multinomial and is_chunked(X):
+            raise IncompatibleError(
+                "three classes and more as one model take no dask array: use multi_class='ovr', "
+                "or X.compute() if it fits into memory"
+            )
+        return super()._run(X, tasks, weight)
 
     def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
         if not self._multinomial:

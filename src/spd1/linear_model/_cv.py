@@ -6,20 +6,32 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..errors import DataError
-from ._options import number, whole
-from ._path import Walk, alpha_grid, path
+from ..errors import DataError, ParameterError
+from ._options import checked_alphas, number, whole
+from ._path import Walk, alpha_grid, net_of, path
 from ._regressors import ElasticNet
 
 __all__ = ["ElasticNetCV", "LassoCV", "folds_of"]
 
 
-def folds_of(cv: Any, X: Any, y: Any, classifier: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to train on and rows to test on, a pair a fold."""
+LEAST_TOL = 1e-10  # of the paths on folds, which only choose an alpha
+
+
+def folds_of(
+    cv: Any, X: Any, y: Any, classifier: bool, **params: Any
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to train on and rows to test on, a pair a fold; ``params`` go to the splitter."""
     try:
-        return list(check_cv(cv, y, classifier=classifier).split(X, y))
+        return list(check_cv(cv, y, classifier=classifier).split(X, y, **params))
     except ValueError as error:
         raise DataError(str(error)) from None
 
@@ -29,7 +41,8 @@ class ElasticNetCV(ElasticNet):
 
     Parameters
     ----------
-    l1_ratio : float in (0, 1] or list of them, default 0.5
+    l1_ratio : float in [0, 1] or list of them, default 0.5
+        0 needs ``alphas`` that are given.
     eps : float, default 1e-3
         Smallest alpha as a share of the largest.
     alphas : int or array, default 100
@@ -47,7 +60,7 @@ class ElasticNetCV(ElasticNet):
     alpha_, l1_ratio_ : float
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds)
         Without the first axis for a single l1_ratio.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratio, n_alphas) where each l1_ratio has a grid
     coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
         Of the final fit, see ``Ridge``.
 
@@ -73,7 +86,7 @@ class ElasticNetCV(ElasticNet):
         fit_intercept=True,
         precompute="auto",
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         cv=None,
         copy_X=True,
         verbose=0,
@@ -105,20 +118,63 @@ class ElasticNetCV(ElasticNet):
     def _check_parameters(self) -> None:
         super(ElasticNet, self)._check_parameters()
         for ratio in self._ratios():
-            number(ratio, "l1_ratio", 0.0, 1.0, open_low=True)
+            number(ratio, "l1_ratio", 0.0, 1.0)
+            if ratio == 0.0 and np.ndim(self.alphas) == 0:
+                raise ParameterError(
+                    "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+                    "supply a grid by providing your estimator with the appropriate `alphas=` "
+                    "argument."
+                )
         number(self.eps, "eps", 0.0, 1.0, open_low=True)
         if np.ndim(self.alphas) == 0:
             whole(self.alphas, "alphas")
 
+        self._check_precompute(False, True, "auto")
+
     def _ratios(self) -> list[Any]:
         return list(np.ravel(np.asarray(self.l1_ratio, dtype=object)))
 
+    def fit(  # type: ignore[override]  # as in scikit-learn
+        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+    ) -> Any:
+        """Find alpha by cross-validation, then fit on everything.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse or data frame, shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        **params
+            For the splitter, such as groups; with scikit-learn's metadata routing only.
+        """
+        _raise_for_params(params, self, "fit")
+        routed: Any = {}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            routed = routed.splitter.split
+        self._split_params = routed
+        try:
+            return self._fit(X, y, sample_weight)
+        finally:
+            del self._split_params
+
+    def get_metadata_routing(self) -> Any:
+        """What the splitter asks for."""
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise DataError(
+                f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn: a "
+                "penalty that joins targets is another problem, which spd1 does not solve"
+            )
         given = X, y, sample_weight  # with feature names
         X, y, weight = self._checked_data(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        folds = folds_of(self.cv, X, y, classifier=False)
+        folds = folds_of(self.cv, X, y, classifier=False, **self._split_params)
         grids = [self._grid(X, y, weight, float(ratio)) for ratio in self._ratios()]
         errors = np.array(
             Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -128,18 +184,17 @@ class ElasticNetCV(ElasticNet):
             )
         )
         errors = errors.reshape(len(grids), len(folds), -1).transpose(0, 2, 1)
-        masses = None if weight is None else [weight[test].sum() for _, test in folds]
-        mean = np.average(errors, axis=2, weights=masses)
+        mean = errors.mean(axis=2)  # folds count alike, whatever the weights of their samples
         k, a = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.alpha_, self.l1_ratio_ = float(grids[k][a]), float(self._ratios()[k])
         single = len(grids) == 1
         self.mse_path_ = errors[0] if single else errors
-        self.alphas_ = grids[0] if single else np.array(grids)
+        self.alphas_ = grids[0] if single or np.ndim(self.alphas) else np.array(grids)
         return super()._fit(*given)
 
     def _grid(self, X: Any, y: np.ndarray, weight: Any, ratio: float) -> np.ndarray:
         if np.ndim(self.alphas):
-            return np.sort([number(a, "alphas") for a in np.ravel(self.alphas)])[::-1]
+            return np.sort(checked_alphas(self.alphas, closed=True))[::-1]
         from ..losses import Squared
 
         walk = Walk(
@@ -158,14 +213,12 @@ class ElasticNetCV(ElasticNet):
             fit_intercept=self.fit_intercept,
             positive=self.positive,
             sample_weight=None if weight is None else weight[train],
-            tol=self.tol,
+            tol=max(self.tol, LEAST_TOL),
         )
         residual = np.asarray(X[test] @ found.coefs.T) + found.intercepts - y[test][:, None]
         return np.average(residual**2, axis=0, weights=None if weight is None else weight[test])
 
     def _regularizer(self, total: float, d: int, target: int) -> Any:
-        from ._regressors import net_of
-
         return net_of(self.alpha_, self.l1_ratio_, self.positive)
 
 
@@ -205,7 +258,7 @@ random_state, selection
         fit_intercept=True,
         precompute="auto",
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         copy_X=True,
         cv=None,
         verbose=False,

@@ -44,7 +44,7 @@ class ERMClassifier(CertifiedClassifier):
         Bounds; the intercept has none.
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 1000
     max_seconds : float, optional
@@ -81,7 +81,7 @@ class ERMClassifier(CertifiedClassifier):
         upper=math.inf,
         fit_intercept=True,
         class_weight=None,
-        tol=1e-4,
+        tol=1e-6,
         max_iter=1000,
         max_seconds=None,
         solver="auto",
@@ -175,7 +175,7 @@ class ERMRegressor(CertifiedRegressor):
         lower=-math.inf,
         upper=math.inf,
         fit_intercept=True,
-        tol=1e-4,
+        tol=1e-6,
         max_iter=1000,
         max_seconds=None,
         solver="auto",

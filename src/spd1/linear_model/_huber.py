@@ -14,6 +14,7 @@ from ._base import Task
 from ._options import number
 from ._progress import Watch
 from ._regressors import CertifiedRegressor
+from .tuning import EXACT_HUBER
 
 __all__ = ["HuberRegressor"]
 
@@ -34,7 +35,7 @@ class HuberRegressor(CertifiedRegressor):
     alpha : float, default 1e-4
     warm_start : bool, default False
     fit_intercept : bool, default True
-    tol : float, default 1e-5
+    tol : float, default 1e-6
         Relative duality gap to reach.
 
     Attributes
@@ -58,6 +59,8 @@ class HuberRegressor(CertifiedRegressor):
     (array([2.]), True)
     """
 
+    _exact = EXACT_HUBER
+
     def __init__(
         self,
         *,
@@ -66,7 +69,7 @@ class HuberRegressor(CertifiedRegressor):
         alpha=0.0001,
         warm_start=False,
         fit_intercept=True,
-        tol=1e-5,
+        tol=1e-6,
     ):
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -86,8 +89,10 @@ class HuberRegressor(CertifiedRegressor):
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return Net(l2=self.alpha / total)
 
+    _chunks = False  # its scale is searched for with the residuals at hand
+
     def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
-        options = {**self._settings(), **start, "callback": watch}
+        options = {**self._settings(design), **start, "callback": watch}
         search = HuberScale(
             design, task.b, float(self.epsilon), float(task.reg.l2), design.weight, options
         )

@@ -1,43 +1,54 @@
-"""Regressors for other losses than the square: support vectors, quantiles, counts."""
+"""Regressors for other losses than the square: support vectors, quantiles."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..errors import DataError
+from ..certificate.gap import certify_point
+from ..design.intercept import Design
 from ..losses import EpsilonInsensitive, Quantile, SquaredEpsilonInsensitive
 from ..regularizers import ElasticNet as Net
-from ._chunked import rowwise
-from ._options import number, refuse_unless
+from ..result import Result
+from ._base import Task
+from ._chunked import is_chunked
+from ._options import flag, number, refuse_unless
+from ._progress import Watch
 from ._regressors import CertifiedRegressor
+from .tuning import MOST_AT_A_VERTEX, ROUNDING, ZERO
 
-__all__ = ["LinearSVR", "PoissonRegressor", "QuantileRegressor"]
+FIELDS = {field.name for field in fields(Result)}
+
+__all__ = ["LinearSVR", "QuantileRegressor"]
 
 
 class LinearSVR(CertifiedRegressor):
     """Linear support vector regression with a certificate.
 
     Minimises ``|x|^2 / 2 + C sum_i w_i max(0, |x'a_i + intercept - b_i| - epsilon)^p``, p = 1 or,
-    for ``squared_epsilon_insensitive``, 2. Unlike liblinear's, the intercept is not penalised.
+    for ``squared_epsilon_insensitive``, 2. The intercept is penalised as in ``LinearSVC``.
 
     Parameters
     ----------
     epsilon : float, default 0
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     C : float, default 1
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
     fit_intercept : bool, default True
-    intercept_scaling : 1
-        Nothing else means anything here.
+    intercept_scaling : float, default 1
+        Entries of the column that stands for the intercept: the larger, the fainter its penalty.
     dual : "auto" or bool
         Accepted: spd1 always solves both and certifies one with the other.
     verbose : int, default 0
     random_state : int, RandomState or None
     max_iter : int, default 1000
+    penalize_intercept : bool, default True
+        False: the intercept costs nothing, and ``intercept_scaling`` is not looked at.
 
     Attributes
     ----------
@@ -57,7 +68,7 @@ class LinearSVR(CertifiedRegressor):
         self,
         *,
         epsilon=0.0,
-        tol=1e-4,
+        tol=1e-6,
         C=1.0,
         loss="epsilon_insensitive",
         fit_intercept=True,
@@ -66,6 +77,7 @@ class LinearSVR(CertifiedRegressor):
         verbose=0,
         random_state=None,
         max_iter=1000,
+        penalize_intercept=True,
     ):
         self.epsilon = epsilon
         self.tol = tol
@@ -77,10 +89,15 @@ class LinearSVR(CertifiedRegressor):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+
+    def _penalises_intercept(self) -> bool:
+        return bool(self.penalize_intercept)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         number(self.C, "C", high=1e300, open_low=True)
+        flag(self.penalize_intercept, "penalize_intercept")
         number(self.epsilon, "epsilon")
         names = ("epsilon_insensitive", "squared_epsilon_insensitive")
         refuse_unless(self.loss, names, f"loss must be one of {names}, got {self.loss!r}")
@@ -109,7 +126,7 @@ class QuantileRegressor(CertifiedRegressor):
         A method of ``spd1.solve``.
     solver_options : None
         Nothing else means anything here.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach; scikit-learn's has no such parameter.
     max_iter : int, default 1000
 
@@ -137,7 +154,7 @@ class QuantileRegressor(CertifiedRegressor):
         fit_intercept=True,
         solver="auto",
         solver_options=None,
-        tol=1e-4,
+        tol=1e-6,
         max_iter=1000,
     ):
         self.quantile = quantile
@@ -164,87 +181,38 @@ class QuantileRegressor(CertifiedRegressor):
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return Net(l1=float(self.alpha))
 
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
+        result = super()._solve(design, task, watch, start)
+        if is_chunked(design.X):  # rows at the vertex would have to travel
+            return result
+        return at_a_vertex(design, task, result, self._tol())
 
-class PoissonRegressor(CertifiedRegressor):
-    """Counts with a log-linear mean and l2, and a certificate.
 
-    Minimises ``sum_i w_i (exp(u_i) - b_i u_i) / sum_i w_i + alpha/2 |x|^2``, u_i = x'a_i +
-    intercept.
+def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Result:
+    """The vertex next to a solution of a linear program, if it is no worse; else the solution.
 
-    Parameters
-    ----------
-    alpha : float, default 1
-    fit_intercept : bool, default True
-    solver : str, default "auto"
-        A method of ``spd1.solve``.
-    max_iter : int, default 1000
-    tol : float, default 1e-4
-        Relative duality gap to reach.
-    warm_start : bool, default False
-    verbose : int, default 0
-
-    Attributes
-    ----------
-    coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
-        See ``LogisticRegression``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spd1.linear_model import PoissonRegressor
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> PoissonRegressor(alpha=0.0, tol=1e-8).fit(X, [1.0, 2.0, 4.0]).predict([[3.0]]).round(3)
-    array([8.])
+    Absolute values have their minimum at a point where as many of them are zero as there are
+    coefficients that are not: it is exact there, and coefficients without use are exactly zero.
     """
-
-    _default_solver = "lbfgs"
-
-    def __init__(
-        self,
-        *,
-        alpha=1.0,
-        fit_intercept=True,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-4,
-        warm_start=False,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        number(self.alpha, "alpha")
-
-    def _check_targets(self, y: np.ndarray) -> None:
-        if np.any(y < 0):
-            raise DataError(f"PoissonRegressor needs targets from 0, got {y.min():g}")
-        if not np.any(y > 0):
-            raise DataError("PoissonRegressor needs a target above 0: all are 0")
-
-    def _loss(self) -> Any:
-        return "poisson"
-
-    def _regularizer(self, total: float, d: int, target: int) -> Net:
-        return Net(l2=float(self.alpha))
-
-    def predict(self, X: Any) -> Any:
-        """Predicted means; of a dask array a dask array."""
-        return rowwise(np.exp, self._margins(X))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D^2, the share of the Poisson deviance explained, as in scikit-learn."""
-        from sklearn.metrics import d2_tweedie_score
-
-        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+    x = result.x
+    some = np.abs(x) > ZERO * np.abs(x).max(initial=0.0)
+    if design.fit_intercept:
+        some[-1] = True
+    columns = np.flatnonzero(some)
+    if not 0 < len(columns) <= min(design.n, MOST_AT_A_VERTEX):
+        return result
+    problem = design.problem(task.b, task.loss, task.reg, task.weight)
+    rows = np.argsort(np.abs(problem.margins(x) - task.b), kind="stable")[: len(columns)]
+    data = design.data[rows][:, columns]
+    system = np.asarray(data.toarray() if sp.issparse(data) else data, dtype=float)
+    vertex = np.zeros_like(x)
+    try:
+        vertex[columns] = np.linalg.solve(system, task.b[rows])
+    except np.linalg.LinAlgError:  # these samples meet in more than a point
+        return result
+    proof = certify_point(vertex, problem, result.y)
+    worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
+    if worse or not proof.rel_gap <= max(result.rel_gap, tol):
+        return result
+    values = {name: getattr(proof, name) for name in proof._fields if name in FIELDS}
+    return replace(result, x=vertex, **values)

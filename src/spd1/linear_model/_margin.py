@@ -1,4 +1,4 @@
-"""Classifiers without probabilities: support vectors and ridge."""
+"""Support vector classifiers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from ..errors import ParameterError
 from ..regularizers import ElasticNet
 from ._classifiers import CertifiedClassifier
-from ._options import number, refuse_unless
+from ._options import flag, number, refuse_unless
 
-__all__ = ["LinearSVC", "RidgeClassifier"]
+__all__ = ["LinearSVC"]
 
 
 class LinearSVC(CertifiedClassifier):
@@ -18,7 +18,8 @@ class LinearSVC(CertifiedClassifier):
 
     Minimises ``|x|^2 / 2 + C sum_i w_i max(0, 1 - b_i (x'a_i + intercept))^p``, p = 2 for
     ``squared_hinge`` and 1 for ``hinge``; ``|x|_1`` instead of ``|x|^2 / 2`` with
-    ``penalty="l1"``. Unlike liblinear's, the intercept is not penalised.
+    ``penalty="l1"``. The intercept is penalised as in liblinear, as the coefficient of a further
+    column whose entries are all ``intercept_scaling``; ``penalize_intercept=False`` leaves it free.
 
     Parameters
     ----------
@@ -26,19 +27,21 @@ class LinearSVC(CertifiedClassifier):
     loss : {"squared_hinge", "hinge"}
     dual : "auto" or bool
         Accepted: spd1 always solves both and certifies one with the other.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     C : float, default 1
     multi_class : "ovr"
         One class against the rest; Crammer and Singer's problem is another one and refused.
     fit_intercept : bool, default True
-    intercept_scaling : 1
-        Nothing else means anything here.
+    intercept_scaling : float, default 1
+        Entries of the column that stands for the intercept: the larger, the fainter its penalty.
     class_weight : dict, "balanced" or None
         With several classes it weighs the class in question, as in liblinear, not the rest.
     verbose : int, default 0
     random_state : int, RandomState or None
     max_iter : int, default 1000
+    penalize_intercept : bool, default True
+        False: the intercept costs nothing, and ``intercept_scaling`` is not looked at.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class LinearSVC(CertifiedClassifier):
         loss="squared_hinge",
         *,
         dual="auto",
-        tol=1e-4,
+        tol=1e-6,
         C=1.0,
         multi_class="ovr",
         fit_intercept=True,
@@ -72,6 +75,7 @@ class LinearSVC(CertifiedClassifier):
         verbose=0,
         random_state=None,
         max_iter=1000,
+        penalize_intercept=True,
     ):
         self.penalty = penalty
         self.loss = loss
@@ -85,10 +89,15 @@ class LinearSVC(CertifiedClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+
+    def _penalises_intercept(self) -> bool:
+        return bool(self.penalize_intercept)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         number(self.C, "C", open_low=True)
+        flag(self.penalize_intercept, "penalize_intercept")
         if math.isinf(self.C):
             raise ParameterError("C must be finite: a support vector machine needs its penalty")
         refuse_unless(
@@ -113,76 +122,3 @@ class LinearSVC(CertifiedClassifier):
     def _regularizer(self, total: float, d: int) -> ElasticNet:
         strength = 1.0 / (self.C * total)
         return ElasticNet(l1=strength) if self.penalty == "l1" else ElasticNet(l2=strength)
-
-
-class RidgeClassifier(CertifiedClassifier):
-    """Ridge regression on labels -1 and +1, with a certificate.
-
-    Minimises ``sum_i w_i (x'a_i + intercept - b_i)^2 + alpha |x|^2`` for each class.
-
-    Parameters
-    ----------
-    alpha : float, default 1
-    fit_intercept : bool, default True
-    copy_X : bool
-        X is never changed, whatever this says.
-    max_iter : int, optional
-        Default 1000.
-    tol : float, default 1e-4
-        Relative duality gap to reach.
-    class_weight : dict, "balanced" or None
-    solver : str, default "auto"
-        A method of ``spd1.solve``.
-    positive : bool, default False
-        Keep coefficients from being negative.
-    random_state : int, RandomState or None
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
-        See ``LogisticRegression``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spd1.linear_model import RidgeClassifier
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    >>> RidgeClassifier().fit(X, y).predict([[2.9]])
-    array([1])
-    """
-
-    _balances_counts = True  # as in scikit-learn
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        fit_intercept=True,
-        copy_X=True,
-        max_iter=None,
-        tol=1e-4,
-        class_weight=None,
-        solver="auto",
-        positive=False,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        number(self.alpha, "alpha")
-
-    def _loss(self) -> Any:
-        return "squared"
-
-    def _regularizer(self, total: float, d: int) -> ElasticNet:
-        lower = 0.0 if self.positive else -math.inf
-        return ElasticNet(l2=self.alpha / total, lower=lower)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from ..errors import ParameterError
 
-__all__ = ["check_common", "flag", "number", "refuse_unless", "solver_of", "whole"]
+log = logging.getLogger("spd1")
+
+__all__ = [
+    "THEIR_SOLVERS",
+    "check_common",
+    "checked_alphas",
+    "flag",
+    "number",
+    "refuse_unless",
+    "solver_of",
+    "whole",
+]
 
 
 def number(
@@ -37,6 +50,27 @@ def whole(value: Any, name: str, low: int = 1) -> int:
     return int(value)
 
 
+def checked_alphas(values: Any, closed: bool) -> np.ndarray:
+    """Penalties that were given one by one: from 0, or above 0 if not ``closed``.
+
+    Examples
+    --------
+    >>> checked_alphas([1, 0.5], closed=True)
+    array([1. , 0.5])
+    """
+    given = [values] if np.ndim(values) == 0 else list(values)
+    if not given:
+        raise ParameterError("alphas is empty")
+    ends = "left" if closed else "neither"
+    for k, alpha in enumerate(given):
+        name = "alphas" if len(given) == 1 else f"alphas[{k}]"
+        try:
+            check_scalar(alpha, name, target_type=Real, min_val=0.0, include_boundaries=ends)
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
+    return np.asarray(given, dtype=float)
+
+
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -50,20 +84,46 @@ def refuse_unless(value: Any, accepted: tuple[Any, ...], sentence: str) -> None:
         raise ParameterError(sentence)
 
 
-def solver_of(value: Any, default: str) -> str:
+#: Solvers that scikit-learn's estimators know. Each solves the same problem, and so does spd1.
+THEIR_SOLVERS = (
+    "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga",
+    "svd", "cholesky", "lsqr", "sparse_cg", "highs", "highs-ds", "highs-ipm",
+)  # fmt: skip
+GONE = ("interior-point", "revised simplex")
+PREFIX = "spd1:"
+
+
+def solver_of(value: Any, default: str = "auto") -> str:
     """Method of ``spd1.solve`` that the parameter ``solver`` names.
 
-    "auto" and scikit-learn's own default mean that spd1 picks.
-    """
-    from ..solvers import METHODS
+    scikit-learn's names ask for the solution of the problem, not for a way there: spd1 picks its
+    own. Methods of spd1 are spelled "spd1:saga"; a name that only spd1 has does without.
 
-    if value in ("auto", default):
-        return "auto"
-    if isinstance(value, str) and value in METHODS:
-        return value
+    Examples
+    --------
+    >>> solver_of("lbfgs"), solver_of("saga"), solver_of("spd1:saga"), solver_of("newton")
+    ('auto', 'auto', 'saga', 'newton')
+    """
+    from ..solvers.registry import DIRECT_METHODS, METHODS, SPECIAL_METHODS
+
+    ours = [*METHODS, *SPECIAL_METHODS, *DIRECT_METHODS]
+    if isinstance(value, str):
+        if value in ("auto", default):
+            return "auto"
+        if value in THEIR_SOLVERS:
+            log.debug("solver=%r is scikit-learn's: spd1 solves the problem by 'auto'", value)
+            return "auto"
+        if value in GONE:
+            raise ParameterError(
+                f"Solver {value} is not anymore available in SciPy >= 1.11.0. nor in scikit-learn, "
+                "and never was in spd1: leave it at 'auto'"
+            )
+        name = value.removeprefix(PREFIX)
+        if name in ours:
+            return name
     raise ParameterError(
-        f"solver={value!r} is no method of spd1, which picks its own: leave it at 'auto', or name "
-        f"one of {', '.join(METHODS)}"
+        f"solver={value!r} is no solver of scikit-learn and no method of spd1: leave it at 'auto', "
+        f"or name one of {', '.join(PREFIX + name for name in ours)}"
     )
 
 
@@ -89,23 +149,10 @@ def check_common(estimator: Any) -> None:
     if "selection" in params:
         refuse_unless(
             params["selection"],
-            ("cyclic",),
-            f"selection={params['selection']!r} orders scikit-learn's coordinate descent; "
-            "spd1 orders its own work: leave it at 'cyclic'",
-        )
-    if "precompute" in params:
-        refuse_unless(
-            params["precompute"],
-            (False, "auto"),
-            "precompute hands scikit-learn a Gram matrix; spd1 makes its own where it pays: "
-            "leave it at its default",
+            ("cyclic", "random"),
+            f"selection must be 'cyclic' or 'random', got {params['selection']!r}",
         )
     if "copy_X" in params:
         flag(params["copy_X"], "copy_X")  # X is never written to, so both values are kept
     if "intercept_scaling" in params:
-        refuse_unless(
-            params["intercept_scaling"],
-            (1, 1.0),
-            "intercept_scaling weakens a penalty on the intercept; spd1 does not penalise the "
-            "intercept at all: leave it at 1",
-        )
+        number(params["intercept_scaling"], "intercept_scaling", open_low=True)

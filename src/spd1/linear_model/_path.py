@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,9 @@ from ..regularizers import ElasticNet as Net
 from ..solve import solve
 from ._options import number, whole
 from ._progress import Watch
-from ._regressors import net_of
 from .tuning import PATH_LOOKS, PATH_ROUNDS
 
-__all__ = ["Path", "alpha_grid", "path"]
+__all__ = ["Path", "alpha_grid", "net_of", "path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def path(
     fit_intercept: bool = True,
     positive: bool = False,
     sample_weight: Any = None,
-    tol: float = 1e-4,
+    tol: float = 1e-6,
     screen: bool = True,
 ) -> Path:
     """Solve ``mean loss + alpha (l1_ratio |x|_1 + (1 - l1_ratio)/2 |x|^2)`` for many alphas.
@@ -92,7 +92,7 @@ def path(
         it.
     fit_intercept, positive : bool
     sample_weight : array of shape (n,), optional
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap of each problem.
     screen : bool, default True
         Whether to leave out columns.
@@ -108,7 +108,7 @@ def path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 200)); y = X[:, 0] + 0.1 * rng.normal(size=50)
     >>> found = path(X, y, n_alphas=10)
-    >>> bool(found.rel_gaps.max() <= 1e-4), np.flatnonzero(found.coefs[2])
+    >>> bool(found.rel_gaps.max() <= 1e-6), np.flatnonzero(found.coefs[2])
     (True, array([0]))
     """
     number(tol, "tol", open_low=True)
@@ -146,7 +146,9 @@ def alpha_grid(largest: float, eps: float, n_alphas: Any) -> np.ndarray:
     """
     count = whole(n_alphas, "n_alphas")
     number(eps, "eps", 0.0, 1.0, open_low=True)
-    largest = max(largest, float(np.finfo(float).eps))
+    least = float(np.finfo(float).resolution)
+    if largest <= least:  # no feature is ever needed: one alpha is as good as another
+        return np.full(count, least)
     return np.asarray(np.geomspace(largest, largest * eps, count))
 
 
@@ -164,6 +166,12 @@ def _data(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
     if not sp.issparse(X):
         X = np.asfortranarray(X)  # columns are what a path picks
     return X, np.asarray(y, dtype=float), sample_weight
+
+
+def net_of(alpha: float, l1_ratio: float, positive: bool = False) -> Net:
+    """The elastic net in scikit-learn's parameters."""
+    lower = 0.0 if positive else -math.inf
+    return Net(l1=alpha * l1_ratio, l2=alpha * (1.0 - l1_ratio), lower=lower)
 
 
 Row = tuple[np.ndarray, Certificate, int, int]  # x, certificate, iterations, columns left out

@@ -13,6 +13,7 @@ from ..result import Progress, Result
 
 __all__ = ["STEPS", "Watch", "warn_unless_converged"]
 
+IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
 STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
 
 
@@ -27,13 +28,22 @@ class Watch:
     context : sklearn.callback.CallbackContext, optional
         Task whose ``STEPS`` subtasks are the way to ``tol``.
     estimator : estimator
+    polishing : bool
+        Whether ``solve`` was asked for less than ``tol``: looks beyond ``tol`` then go on only as
+        long as they bring something, and end without a reason to warn of.
     """
 
     def __init__(
-        self, max_iter: int, tol: float, context: Any = None, estimator: Any = None
+        self,
+        max_iter: int,
+        tol: float,
+        context: Any = None,
+        estimator: Any = None,
+        polishing: bool = False,
     ) -> None:
         self.max_iter, self.tol = max_iter, tol
         self.context, self.estimator = context, estimator
+        self.polishing, self.best, self.idle = polishing, math.inf, 0
         self.looks, self.steps, self.first = 0, 0, math.inf
         self.reason = ""
 
@@ -43,7 +53,15 @@ class Watch:
             self.reason = "a callback asked to stop"
         elif self.looks > self.max_iter:
             self.reason = "max_iter" if self.max_iter else "Ctrl-C"
-        return bool(self.reason)
+        return bool(self.reason) or (self.polishing and self.polished(row.rel_gap))
+
+    def polished(self, rel_gap: float) -> bool:
+        """Whether looks beyond ``tol`` have stopped to bring anything."""
+        if not rel_gap <= self.tol:
+            return False
+        self.idle = 0 if rel_gap <= 0.5 * self.best else self.idle + 1
+        self.best = min(self.best, rel_gap)
+        return self.idle >= IDLE_LOOKS
 
     def reached(self, rel_gap: float) -> int:
         """Steps of the bar that a gap is worth."""
@@ -84,7 +102,7 @@ def warn_unless_converged(
     result: Result, tol: float, reason: str = "", what: str = "", level: int = 3
 ) -> None:
     """Say which gap was reached, which was asked for, and what to do."""
-    if result.converged:
+    if result.converged or result.rel_gap <= tol:
         return
     why = reason or {"interrupted": "Ctrl-C"}.get(result.status, result.status)
     advice = ADVICE.get(why, "fit again, with warm_start=True to go on from here")

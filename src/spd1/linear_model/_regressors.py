@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet as Net
 from ._base import CertifiedModel, Task, with_callbacks
 from ._options import number
+from ._path import net_of
+from ._sparse_path import enet_path
 
-__all__ = ["CertifiedRegressor", "ElasticNet", "Lasso", "Ridge"]
+__all__ = ["CertifiedRegressor", "ElasticNet", "Lasso", "SquaredRegressor"]
 
 
 class CertifiedRegressor(RegressorMixin, CertifiedModel):
@@ -48,6 +51,7 @@ class CertifiedRegressor(RegressorMixin, CertifiedModel):
         )
         y = np.asarray(y, dtype=np.float64)
         self._check_targets(y)
+        self._check_fits(X, y, weight)
         total = float(X.shape[0]) if weight is None else float(weight.sum())
         targets = y.T if y.ndim == 2 else y[None, :]
         tasks = [
@@ -61,97 +65,41 @@ class CertifiedRegressor(RegressorMixin, CertifiedModel):
             for k, b in enumerate(targets)
         ]
         self._run(X, tasks, weight)
-        if y.ndim == 1:
-            self.coef_, self.dual_coef_ = self.coef_[0], self.dual_coef_[0]
-            self.intercept_ = float(self.intercept_[0])
+        self._shape_like(y)
         return self._end()
+
+    def _shape_like(self, y: np.ndarray) -> None:
+        """Fitted attributes in scikit-learn's shapes: one target has no axis of its own."""
+        if len(self.coef_) == 1 and self._flat_targets(y):
+            self.coef_, self.dual_coef_ = self.coef_[0], self.dual_coef_[0]
+        if y.ndim == 1:
+            self.intercept_ = self.intercept_[0]
+
+    def _flat_targets(self, y: np.ndarray) -> bool:
+        """Whether coefficients of y lose their axis of targets; also for y of shape (n, 1)."""
+        return True
 
     def _check_targets(self, y: np.ndarray) -> None:
         """Refuse targets that the loss can't take."""
+
+    def _check_fits(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Refuse parameters that contradict the data."""
 
     def predict(self, X: Any) -> Any:
         """Predicted targets; of a dask array a dask array."""
         return self._margins(X)
 
 
-class _SquaredRegressor(MultiOutputMixin, CertifiedRegressor):
+class SquaredRegressor(MultiOutputMixin, CertifiedRegressor):
+    """Least squares, for any number of targets."""
+
     _several_targets = True
 
     def _loss(self) -> Any:
         return "squared"
 
 
-class Ridge(_SquaredRegressor):
-    """Ridge regression with a certificate.
-
-    Minimises ``sum_i w_i (x'a_i + intercept - b_i)^2 + alpha |x|^2``.
-
-    Parameters
-    ----------
-    alpha : float or array of one number a target, default 1
-    fit_intercept : bool, default True
-    copy_X : bool
-        X is never changed, whatever this says.
-    max_iter : int, optional
-        Default 1000.
-    tol : float, default 1e-4
-        Relative duality gap to reach.
-    solver : str, default "auto"
-        A method of ``spd1.solve``.
-    positive : bool, default False
-    random_state : int, RandomState or None
-
-    Attributes
-    ----------
-    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
-        As in scikit-learn.
-    dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
-        See ``LogisticRegression``; for several targets, one of each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spd1.linear_model import Ridge
-    >>> model = Ridge(alpha=0.0).fit(np.array([[0.0], [1.0], [2.0]]), [1.0, 3.0, 5.0])
-    >>> np.round([model.coef_[0], model.intercept_], 4)
-    array([2., 1.])
-    """
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        fit_intercept=True,
-        copy_X=True,
-        max_iter=None,
-        tol=1e-4,
-        solver="auto",
-        positive=False,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for value in np.ravel(np.asarray(self.alpha, dtype=object)):
-            number(value, "alpha")
-
-    def _regularizer(self, total: float, d: int, target: int) -> Net:
-        alphas = np.ravel(np.asarray(self.alpha, dtype=float))
-        if len(alphas) > 1 and target >= len(alphas):
-            raise DataError(f"alpha has {len(alphas)} numbers, y has more targets")
-        alpha = float(alphas[target if len(alphas) > 1 else 0])
-        return Net(l2=alpha / total, lower=0.0 if self.positive else -math.inf)
-
-
-class ElasticNet(_SquaredRegressor):
+class ElasticNet(SquaredRegressor):
     """Least squares with l1 and l2, and a certificate.
 
     Minimises ``sum_i w_i (x'a_i + intercept - b_i)^2 / (2 sum_i w_i) + alpha l1_ratio |x|_1 +
@@ -162,23 +110,24 @@ class ElasticNet(_SquaredRegressor):
     alpha : float, default 1
     l1_ratio : float in [0, 1], default 0.5
     fit_intercept : bool, default True
-    precompute : False
-        Nothing else means anything here.
+    precompute : bool or array of shape (d, d)
+        spd1 makes its own Gram matrix where it pays. One that is given is checked against X.
     max_iter : int, default 1000
     copy_X : bool
         X is never changed, whatever this says.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     warm_start : bool, default False
     positive : bool, default False
     random_state : int, RandomState or None
-    selection : "cyclic"
-        Nothing else means anything here.
+    selection : {"cyclic", "random"}
+        Accepted: the solution is the same, and spd1 orders its own work.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
         See ``Ridge``.
+    sparse_coef_ : SciPy sparse array of shape (targets, d)
 
     Examples
     --------
@@ -198,7 +147,7 @@ class ElasticNet(_SquaredRegressor):
         precompute=False,
         max_iter=1000,
         copy_X=True,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         positive=False,
         random_state=None,
@@ -220,15 +169,77 @@ class ElasticNet(_SquaredRegressor):
         super()._check_parameters()
         number(self.alpha, "alpha")
         number(self.l1_ratio, "l1_ratio", 0.0, 1.0)
+        self._check_precompute(False, True)
+
+    def _check_precompute(self, *accepted: Any) -> None:
+        given = self.precompute
+        if isinstance(given, np.ndarray) or any(given is one for one in accepted):
+            return
+        if not (isinstance(given, str) and given in accepted):
+            names = ", ".join(repr(one) for one in accepted)
+            raise ParameterError(f"precompute must be {names} or an array, got {given!r}")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse or data frame, shape (n, d)
+        y : array of shape (n,) or (n, targets)
+        sample_weight : array of shape (n,), optional
+        check_input : bool
+            Input is checked in either case.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _check_fits(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        if isinstance(self.precompute, np.ndarray):
+            check_gram(self.precompute, X, weight, self.fit_intercept)
+
+    def _shape_like(self, y: np.ndarray) -> None:
+        super()._shape_like(y)
+        if len(self._iterations_done) > 1:
+            self.n_iter_ = list(self._iterations_done)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """Coefficients as a SciPy sparse array."""
+        return sp.csr_array(np.atleast_2d(self.coef_))
+
+    path = staticmethod(enet_path)
 
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         return net_of(self.alpha, self.l1_ratio, self.positive)
 
 
-def net_of(alpha: float, l1_ratio: float, positive: bool = False) -> Net:
-    """The elastic net in scikit-learn's parameters."""
-    lower = 0.0 if positive else -math.inf
-    return Net(l1=alpha * l1_ratio, l2=alpha * (1.0 - l1_ratio), lower=lower)
+def check_gram(gram: np.ndarray, X: Any, weight: Any, centred: bool) -> None:
+    """Refuse a Gram matrix that is not X'X, by its shape and one entry; it is not used further.
+
+    As in scikit-learn X is centred if there is an intercept, and rows have the square roots of
+    their weights, which sum to n. A matrix of X as it was is as good: it is of no use here.
+    """
+    n, d = X.shape
+    if gram.shape != (d, d):
+        raise DataError(f"precompute has shape {gram.shape}, the Gram matrix of X {(d, d)}")
+    i, j = d // 2, min(d // 2 + 1, d - 1)
+    pair = X[:, [i, j]]
+    pair = np.asarray(pair.toarray() if sp.issparse(pair) else pair, dtype=float)
+    w = np.ones(n) if weight is None else weight * (n / weight.sum())
+    middle = pair - np.average(pair, axis=0, weights=w)
+    known = [(w * t[:, 0]) @ t[:, 1] for t in ((pair, middle) if centred else (pair,))]
+    if centred and np.any(np.abs(pair - middle) > 1e-8):
+        warnings.warn(
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
+            "matrix. spd1 makes its own where it pays",
+            UserWarning,
+            stacklevel=5,
+        )
+    rtol = 1e-4 if np.float32 in (gram.dtype, X.dtype) else 1e-7
+    if not any(np.isclose(value, gram[i, j], rtol=rtol, atol=1e-5) for value in known):
+        raise DataError(
+            f"Gram matrix passed in via 'precompute' did not pass validation: entry ({i}, {j}) "
+            f"should be {known[-1]:g}, and is {gram[i, j]:g}. Leave precompute at its default"
+        )
 
 
 class Lasso(ElasticNet):
@@ -266,7 +277,7 @@ class Lasso(ElasticNet):
         precompute=False,
         copy_X=True,
         max_iter=1000,
-        tol=1e-4,
+        tol=1e-6,
         warm_start=False,
         positive=False,
         random_state=None,

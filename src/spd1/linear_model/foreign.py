@@ -12,7 +12,7 @@ from ..certificate.gap import Certificate, certify_point, relative
 from ..data.indices import trusted
 from ..design.huber.objective import joint_bound, joint_value
 from ..design.huber.scale import HuberScale
-from ..design.intercept import Design
+from ..design.intercept import Design, joined
 from ..errors import DataError, IncompatibleError
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
@@ -20,11 +20,14 @@ from ._base import CertifiedModel, Task
 from ._chunked import checked_chunks, is_chunked, on_cluster
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
+from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._huber import HuberRegressor
-from ._losses import LinearSVR, PoissonRegressor, QuantileRegressor
-from ._margin import LinearSVC, RidgeClassifier
+from ._losses import LinearSVR, QuantileRegressor
+from ._margin import LinearSVC
 from ._progress import Watch
-from ._regressors import CertifiedRegressor, ElasticNet, Lasso, Ridge
+from ._regressors import CertifiedRegressor, ElasticNet, Lasso
+from ._ridge import LinearRegression, Ridge
+from ._ridge_classifier import RidgeClassifier
 from .tuning import CERTIFY_LOOKS, PROVEN
 
 __all__ = ["certify_model"]
@@ -33,7 +36,8 @@ TWINS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         LogisticRegression, LinearSVC, LinearSVR, Ridge, RidgeClassifier, Lasso, ElasticNet,
-        HuberRegressor, QuantileRegressor, PoissonRegressor,
+        HuberRegressor, QuantileRegressor, PoissonRegressor, GammaRegressor, TweedieRegressor,
+        LinearRegression,
     )
 }  # fmt: skip
 SGD_LOSSES = {"hinge": "hinge", "log_loss": "logistic", "squared_hinge": "squared_hinge"}
@@ -58,8 +62,9 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     ----------
     model : fitted estimator
         LogisticRegression, LinearSVC, SGDClassifier, Ridge, RidgeClassifier, Lasso, ElasticNet,
-        LinearSVR, HuberRegressor, QuantileRegressor or PoissonRegressor of scikit-learn, or any
-        estimator of ``spd1.linear_model``.
+        LinearSVR, HuberRegressor, QuantileRegressor, PoissonRegressor, GammaRegressor,
+        TweedieRegressor or LinearRegression of scikit-learn, or any estimator of
+        ``spd1.linear_model``.
     X, y, sample_weight
         What it was fitted on.
 
@@ -109,7 +114,7 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
 def _certify_chunks(twin: Any, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """A model of this package on a dask array: what its coefficients alone prove."""
-    own = twin is model and type(model)._solve is CertifiedModel._solve
+    own = twin is model and model._chunks and not getattr(model, "_multinomial", False)
     X, y, weight = checked_chunks(model, X, y, sample_weight, own)
     tasks = _tasks(twin, model, y, weight, X.shape[1])
     design = Design(X, bool(getattr(model, "fit_intercept", True)), weight)
@@ -182,6 +187,11 @@ def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarr
 
 
 def _tasks(twin: Any, model: Any, y: np.ndarray, weight: Any, d: int) -> list[Task]:
+    if isinstance(twin, RidgeClassifier):
+        columns, weight = twin._targets(y, weight)
+        total = float(len(y)) if weight is None else float(weight.sum())
+        net = twin._regularizer(total, d)
+        return [Task(np.ascontiguousarray(b), "squared", net, weight) for b in columns.T]
     if not isinstance(twin, CertifiedClassifier):
         total = float(len(y)) if weight is None else float(weight.sum())
         targets = np.asarray(y, dtype=float).T if y.ndim == 2 else [np.asarray(y, dtype=float)]
@@ -202,8 +212,10 @@ def _certify_one(
     weight = weight if task.weight is None else task.weight
     if isinstance(twin, HuberRegressor):
         return _certify_huber(twin, X, task, weight, x, level, float(model.scale_))
-    if _penalises_intercept(twin, model):
-        return _certify_liblinear(model, X, task, weight, x, level)
+    column = _intercept_column(twin, model)
+    if column is not None:
+        design = Design(joined(X, column), False, weight)
+        return _sharpened(np.append(x, level / column), design, task)
     design = Design(X, bool(twin.fit_intercept), weight)
     point = np.append(x, level) if design.fit_intercept else x
     return _sharpened(point, design, task)
@@ -230,24 +242,15 @@ def _sharpened(point: np.ndarray, design: Design, task: Task) -> Certificate:
     return certify_point(point, problem, result.y)
 
 
-def _penalises_intercept(twin: Any, model: Any) -> bool:
-    if twin is model or not model.fit_intercept:
-        return False
+def _intercept_column(twin: Any, model: Any) -> float | None:
+    """Constant of the column that a penalised intercept is, as in liblinear; else None."""
+    if twin is model:
+        column: float | None = model._intercept_column()
+        return column
     liblinear = isinstance(twin, LogisticRegression) and model.solver == "liblinear"
-    return liblinear or isinstance(twin, (LinearSVC, LinearSVR))
-
-
-def _certify_liblinear(
-    model: Any, X: Any, task: Task, weight: Any, x: np.ndarray, level: float
-) -> Certificate:
-    """Liblinear's own objective: a column of intercept_scaling, penalised like the others."""
-    scale = float(model.intercept_scaling)
-    column = np.full((X.shape[0], 1), scale, dtype=X.dtype)
-    if sp.issparse(X):
-        data: Any = sp.hstack([X, sp.csr_array(column)], format="csr")
-    else:
-        data = np.hstack([X, column])
-    return _sharpened(np.append(x, level / scale), Design(data, False, weight), task)
+    if model.fit_intercept and (liblinear or isinstance(twin, (LinearSVC, LinearSVR))):
+        return float(model.intercept_scaling)
+    return None
 
 
 def _certify_multinomial(twin: Any, model: Any, X: Any, y: np.ndarray, weight: Any) -> Certificate:

@@ -18,7 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from . import _classifiers, _cv, _erm, _huber, _logistic_cv, _losses, _margin, _regressors
+from . import (
+    _classifiers,
+    _cv,
+    _erm,
+    _erm_cv,
+    _glm,
+    _huber,
+    _logistic_cv,
+    _losses,
+    _margin,
+    _regressors,
+    _ridge,
+    _ridge_classifier,
+    _ridge_cv,
+)
 
 __all__ = ["register", "to_onnx"]
 
@@ -26,11 +40,15 @@ CLASSIFIERS: tuple[Any, ...] = (
     _classifiers.LogisticRegression,
     _logistic_cv.LogisticRegressionCV,
     _margin.LinearSVC,
-    _margin.RidgeClassifier,
+    _ridge_classifier.RidgeClassifier,
+    _ridge_cv.RidgeClassifierCV,
     _erm.ERMClassifier,
+    _erm_cv.ERMClassifierCV,
 )
 REGRESSORS: tuple[Any, ...] = (
-    _regressors.Ridge,
+    _ridge.Ridge,
+    _ridge.LinearRegression,
+    _ridge_cv.RidgeCV,
     _regressors.ElasticNet,
     _regressors.Lasso,
     _cv.ElasticNetCV,
@@ -38,8 +56,11 @@ REGRESSORS: tuple[Any, ...] = (
     _losses.LinearSVR,
     _huber.HuberRegressor,
     _losses.QuantileRegressor,
-    _losses.PoissonRegressor,
+    _glm.PoissonRegressor,
+    _glm.GammaRegressor,
+    _glm.TweedieRegressor,
     _erm.ERMRegressor,
+    _erm_cv.ERMRegressorCV,
 )
 
 
@@ -116,7 +137,7 @@ class _Graph:
 def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     graph, model = _Graph(scope, operator, container), operator.raw_operator
     scores = graph.scores(model)
-    counts = isinstance(model, _losses.PoissonRegressor) or (
+    counts = (isinstance(model, _glm.LogLinkRegressor) and model._power() > 0.0) or (
         isinstance(model, _erm.ERMRegressor) and _erm._kind(model.loss) == "count"
     )
     graph.node("Exp" if counts else "Identity", scores, output=operator.outputs[0].full_name)

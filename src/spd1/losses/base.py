@@ -110,6 +110,11 @@ class Loss:
         return "real"
 
     @property
+    def positive_only(self) -> bool:
+        """Of a 'count': whether b must not be zero either."""
+        return False
+
+    @property
     def quadratic(self) -> bool:
         """Whether phi(u) = (u - b)^2 / 2 and nothing else: a Gram matrix then tells it all."""
         return False

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..kernel.jit import compiled
 from .base import Loss
+from .roots import exponential_root
 
 
 @compiled(Loss)
@@ -47,29 +48,8 @@ class Poisson(NamedTuple):
         return (-b, math.inf)
 
     def prox_conjugate(self, v, b, sigma):
-        # y = m - b with m = exp(z): solve the convex, increasing h(z) = exp(z) + sigma z - c = 0.
-        c = v + b
-        low = -math.inf
-        if c > 1.0:
-            high = min(math.log(c), c / sigma)
-            z = high
-        else:  # h(0) >= 0: the root is at most 0
-            high = 0.0 if c >= 0.0 else c / sigma
-            z = min(high, math.log(max(c, 0.0) + sigma * math.log1p(1.0 / sigma)))
-        for _ in range(100):  # Newton climbs down monotonically once it is right of the root
-            m = math.exp(z)
-            h = m + sigma * z - c
-            if h > 0.0:
-                high = z
-            else:
-                low = z
-            step = -h / (m + sigma)
-            if abs(step) < 1e-9:
-                return m * (1.0 + step + 0.5 * step * step) - b
-            z += step
-            if z > high or z < low:
-                z = 0.5 * (high + max(low, high - 2.0))
-        return math.exp(z) - b
+        # y = m - b is v - sigma log(m)
+        return exponential_root(v + b, sigma) - b
 
     @property
     def label_kind(self) -> str:

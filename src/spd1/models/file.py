@@ -26,7 +26,7 @@ from numpy.lib import format as npy
 
 from ..errors import DataError, ParameterError
 from ..files import read_array_header, reading, replacing
-from ..losses import LOSSES, as_loss
+from ..losses import BY_NAME, as_loss
 from ..regularizers import FIELDS, ElasticNet
 from .model import Model
 
@@ -159,7 +159,7 @@ def _npy(values: Any) -> bytes:
 
 
 def _description(model: Model) -> dict[str, Any]:
-    loss = next((name for name, cls in LOSSES.items() if type(model.loss) is cls), None)
+    loss = next((name for name, cls in BY_NAME.items() if type(model.loss) is cls), None)
     if loss is None:
         raise ParameterError(f"{type(model.loss).__name__} is a loss of yours: a model file holds "
                              "no code, so it can't be saved")  # fmt: skip
@@ -208,7 +208,7 @@ def _model(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     }
     model = Model(
         arrays["x"], arrays["y"],
-        as_loss(LOSSES[loss["name"]](**_parameters(loss))), ElasticNet(**fields),
+        as_loss(BY_NAME[loss["name"]](**_parameters(loss))), ElasticNet(**fields),
         **{name: about[name] for name in PLAIN},
         mean=arrays.get("mean"), scale=arrays.get("scale"),
         certificate=about["certificate"], training=about["training"],

@@ -1,0 +1,439 @@
+"""Ridge regression with alpha found by leaving out one sample at a time, or by folds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.multiclass import type_of_target
+
+from ..errors import DataError, ParameterError
+from ..regularizers import ElasticNet as Net
+from ._base import CertifiedModel
+from ._options import checked_alphas, flag, refuse_unless
+from ._regressors import SquaredRegressor
+from ._ridge import Ridge
+from ._ridge_classifier import RidgeClassifier
+
+__all__ = ["LeftOut", "RidgeCV", "RidgeClassifierCV"]
+
+
+class LeftOut:
+    """Errors of ridge regression at every sample when that sample is left out, for any alpha.
+
+    The fit without sample i errs there by r_i / (1 - h_i), r the residual of the fit with it and h
+    the diagonal of the matrix that makes fitted values of targets. Both come from one spectral
+    decomposition of the data, centred and with the square roots of the weights in its rows.
+
+    Parameters
+    ----------
+    X : array or SciPy sparse of shape (n, d)
+    weight : array of shape (n,)
+    centre : bool
+        Whether there is an intercept.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [1.0], [4.0]])
+    >>> LeftOut(X, np.ones(3), False).errors(y, alpha=1.0).ravel().round(3)
+    array([ 0.   , -1.364,  2.5  ])
+    """
+
+    def __init__(self, X: Any, weight: np.ndarray, centre: bool) -> None:
+        n, d = X.shape
+        self.weight, self.root, self.centre = weight, np.sqrt(weight), centre
+        self.X = X
+        self.mean = mean = (
+            np.asarray(X.T @ weight).ravel() / weight.sum() if centre else np.zeros(d)
+        )
+        if not sp.issparse(X):
+            self._from_rows(np.asarray(X, dtype=float) - mean)
+        elif n <= d + 1:
+            self._from_products_of_rows(X, mean)
+        else:
+            self._from_products_of_columns(X, mean)
+
+    def _from_rows(self, rows: np.ndarray) -> None:
+        rows = self.root[:, None] * rows
+        self.complete = len(rows) <= rows.shape[1] + int(self.centre)
+        if self.complete and self.centre:  # as below
+            q = self.root / np.linalg.norm(self.root)
+            size = 2.0 * max(float(np.linalg.norm(rows)), 1.0)
+            rows = np.column_stack([rows, size * q])
+        self.U, s, _ = np.linalg.svd(rows, full_matrices=False)
+        self.spectrum = s**2
+        if self.complete and self.centre:
+            keep = np.arange(len(self.spectrum)) != int(np.argmax(np.abs(self.U.T @ q)))
+            self.U, self.spectrum = self.U[:, keep], self.spectrum[keep]
+
+    def _from_products_of_rows(self, X: Any, mean: np.ndarray) -> None:
+        across = np.asarray(X @ mean).ravel()
+        products = X @ X.T
+        K = np.asarray(products.toarray() if sp.issparse(X) else products, dtype=float)
+        K = (K - across[:, None] - across[None, :] + mean @ mean) * np.outer(self.root, self.root)
+        keep = np.ones(len(K), dtype=bool)
+        if self.centre:  # the intercept's direction gets an eigenvalue of its own, and goes
+            q = self.root / np.linalg.norm(self.root)
+            K += 2.0 * max(float(np.trace(K)), 1.0) * np.outer(q, q)
+        values, U = np.linalg.eigh(K)
+        if self.centre:
+            keep[int(np.argmax(np.abs(U.T @ q)))] = False
+        self.U, self.spectrum, self.complete = U[:, keep], np.maximum(values[keep], 0.0), True
+
+    def _from_products_of_columns(self, X: Any, mean: np.ndarray) -> None:
+        gram = (X.T @ sp.diags_array(self.weight) @ X).toarray()
+        values, V = np.linalg.eigh(gram - self.weight.sum() * np.outer(mean, mean))
+        some = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
+        rows = self.root[:, None] * (X @ V[:, some] - mean @ V[:, some])
+        self.U, self.spectrum = rows / np.sqrt(values[some]), values[some]
+        self.complete = False
+
+    def errors(self, targets: np.ndarray, alpha: float) -> np.ndarray:
+        """Target minus prediction of the fit without the sample; targets of shape (n, k)."""
+        level = np.average(targets, axis=0, weights=self.weight) if self.centre else 0.0
+        y = self.root[:, None] * (targets - level)
+        kept = alpha / (self.spectrum + alpha)
+        inside = self.U.T @ y
+        residual, room = self.U @ (kept[:, None] * inside), (self.U**2) @ kept
+        if not self.complete:
+            residual += y - self.U @ inside
+            room += 1.0 - (self.U**2).sum(axis=1)
+            room -= self.weight / self.weight.sum() if self.centre else 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.asarray(residual / (room * self.root)[:, None])
+        if np.any(self.weight == 0.0):  # left out as it is
+            c = self.root[:, None] * residual / alpha
+            x = np.asarray(self.X.T @ c) - np.outer(self.mean, c.sum(axis=0))
+            plain = targets - (np.asarray(self.X @ x) - self.mean @ x + level)
+            found[self.weight == 0.0] = plain[self.weight == 0.0]
+        return found
+
+
+class _AsPredicted(RegressorMixin, BaseEstimator):
+    """Says what it is given: scorers then judge predictions made elsewhere."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _AsDecided(ClassifierMixin, _AsPredicted):
+    def __init__(self, classes: Any = (0, 1)) -> None:
+        self.classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.asarray(self.classes)
+
+    def decision_function(self, X: Any) -> Any:
+        return X[:, 0] if X.shape[1] == 1 else X
+
+    def predict(self, X: Any) -> Any:
+        index = (X[:, 0] > 0).astype(int) if X.shape[1] == 1 else X.argmax(axis=1)
+        return self.classes_[index]
+
+
+class _AsLabelled(ClassifierMixin, _AsPredicted):
+    classes_ = np.array([0, 1])
+
+    def predict(self, X: Any) -> Any:
+        return (X > 0).astype(int)
+
+
+class _AlphaSearch(CertifiedModel):
+    """What RidgeCV and RidgeClassifierCV share: the search."""
+
+    _classifies = False
+    alpha_per_target = False
+    gcv_mode: Any = None
+    alphas: Any
+    cv: Any
+    scoring: Any
+    fit_intercept: Any
+    store_cv_results: Any
+    class_weight: Any
+    tol: Any
+    classes_: Any
+    alpha_: Any
+    best_score_: Any
+    _fit: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Find alpha, then fit on everything.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse or data frame, shape (n, d)
+        y : array of shape (n,) or (n, targets)
+        sample_weight : array of shape (n,), optional
+        **params
+            For the scorer or the splitter; with scikit-learn's metadata routing only.
+        """
+        _raise_for_params(params, self, "fit")
+        if self.gcv_mode == "svd" and sp.issparse(X):
+            warnings.warn(
+                "The 'svd' mode is not supported for sparse X in scikit-learn; here it makes no "
+                "difference",
+                FutureWarning,
+                stacklevel=2,
+            )
+        self._given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._given.update(params)
+        try:
+            self._fit(X, y, sample_weight)
+            self.coef_ = self.coef_.astype(self._dtype)
+            self.intercept_ = np.asarray(self.intercept_).astype(self._dtype)[()]
+            return self
+        finally:
+            del self._given
+            self.__dict__.pop("_dtype", None)
+
+    def _checked_data(
+        self, X: Any, y: Any, sample_weight: Any, chunks: bool = False, **options: Any
+    ) -> tuple:
+        """As everywhere, but in double precision: alphas may be tiny."""
+        del chunks  # samples are left out one by one
+        found = super()._checked_data(X, y, sample_weight, **options)
+        self._dtype = found[0].dtype
+        return (found[0].astype(np.float64, copy=False), *found[1:])
+
+    def get_metadata_routing(self) -> Any:
+        """What the scorer and the splitter ask for."""
+        scored = MethodMapping().add(caller="fit", callee="score")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(scorer=self._scorer(), method_mapping=scored)
+        return router.add(splitter=self.cv, method_mapping=split)
+
+    def _scorer(self) -> Any:
+        return check_scoring(self, scoring=self.scoring, allow_none=True)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("store_cv_results", "alpha_per_target"):
+            flag(getattr(self, name), name)
+        refuse_unless(
+            self.gcv_mode, (None, "auto", "svd", "eigen"),
+            f"gcv_mode must be None, 'auto', 'svd' or 'eigen', got {self.gcv_mode!r}",
+        )  # fmt: skip
+        if self.cv is not None:
+            for name in ("store_cv_results", "alpha_per_target"):
+                if getattr(self, name):
+                    raise ParameterError(f"cv!=None and {name}=True are incompatible")
+        self._grid()
+
+    def _grid(self) -> np.ndarray:
+        """The alphas as they were given; leaving one out divides by them."""
+        return checked_alphas(self.alphas, closed=self.cv is not None)
+
+    def _search(self, X: Any, y: Any, targets: np.ndarray, weight: Any) -> None:
+        """Set ``alpha_``, ``best_score_`` and, if asked for, ``cv_results_``."""
+        self.__dict__.pop("cv_results_", None)
+        if self.cv is not None:
+            self._search_folds(X, y)
+            return
+        alphas, judge = self._grid(), self._judge(y, targets, weight)
+        weight = np.ones(len(targets)) if weight is None else weight
+        found = LeftOut(X, weight, bool(self.fit_intercept))
+        kept, scores = [], []
+        for alpha in alphas:
+            errors = found.errors(targets, float(alpha))
+            results, score = judge(errors)
+            kept.append(results)
+            scores.append(score)
+        best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)
+        self.alpha_ = alphas[best]
+        self.best_score_ = np.take_along_axis(np.array(scores), np.atleast_1d(best)[None], 0)[0] \
+            if np.ndim(best) else scores[int(best)]  # fmt: skip
+        if self.store_cv_results:
+            shaped = np.stack(kept, axis=-1)
+            self.cv_results_ = shaped if np.ndim(y) == 2 or self._classifies else shaped[:, 0]
+
+    def _judge(self, y: Any, targets: np.ndarray, weight: Any) -> Any:
+        """What makes results to keep and a score, the larger the better, of errors."""
+        apart = self.alpha_per_target and targets.shape[1] > 1
+        if self.scoring is None:
+            w = np.ones((len(targets), 1)) if weight is None else np.reshape(weight, (-1, 1))
+
+            def by_squares(errors: np.ndarray) -> tuple[np.ndarray, Any]:
+                squares = w * errors**2
+                return squares, -squares.mean(axis=0 if apart else None)
+
+            return by_squares
+        scorer, params = self._scorer(), {} if weight is None else {"sample_weight": weight}
+        if _routing_enabled():
+            params = process_routing(self, "fit", **self._given).scorer.score
+        flat = np.ndim(y) == 1
+
+        def by_scorer(errors: np.ndarray) -> tuple[np.ndarray, Any]:
+            guess = targets - errors
+            if self._classifies:
+                several = type_of_target(y).startswith("multilabel")
+                one = _AsLabelled() if several else _AsDecided(self.classes_)
+                return guess, scorer(one, guess, y, **params)
+            if apart:
+                columns = zip(guess.T, targets.T, strict=True)
+                return guess, [scorer(_AsPredicted(), g, t, **params) for g, t in columns]
+            pair = (guess[:, 0], targets[:, 0]) if flat else (guess, targets)
+            return guess, scorer(_AsPredicted(), *pair, **params)
+
+        return by_scorer
+
+    def _search_folds(self, X: Any, y: Any) -> None:
+        options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "tol": self.tol}
+        if self._classifies:
+            options["class_weight"] = self.class_weight
+        model: Any = (RidgeClassifier if self._classifies else Ridge)(**options)
+        if _routing_enabled():
+            model.set_fit_request(sample_weight=True)
+        grid = GridSearchCV(
+            model, {"alpha": self._grid()}, cv=self.cv, scoring=self._scorer(), refit=False
+        )
+        grid.fit(X, y, **self._given)
+        self.alpha_, self.best_score_ = grid.best_params_["alpha"], grid.best_score_
+
+
+class RidgeCV(_AlphaSearch, SquaredRegressor):
+    """Ridge regression with alpha found by cross-validation; certified.
+
+    Parameters
+    ----------
+    alphas : array of positive numbers, default (0.1, 1, 10)
+    fit_intercept : bool, default True
+    scoring : str, callable or None
+        Default: the negative mean squared error if ``cv`` is None, else R^2.
+    cv : int, splitter or None
+        None leaves out one sample at a time, for all alphas at the price of one decomposition.
+    gcv_mode : None or {"auto", "svd", "eigen"}
+        Accepted: the answer is the same, and spd1 picks its own way.
+    store_cv_results : bool, default False
+    alpha_per_target : bool, default False
+    tol : float, default 1e-10
+        Relative duality gap of the final fit; scikit-learn's has no such parameter.
+
+    Attributes
+    ----------
+    alpha_ : float, or ndarray of shape (targets,)
+    best_score_ : float, or ndarray of shape (targets,)
+    cv_results_ : ndarray of shape (n, n_alphas) or (n, targets, n_alphas)
+        Squared errors of samples left out, times their weights, or predictions if ``scoring`` is
+        given.
+    coef_, intercept_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
+        Of the final fit, see ``Ridge``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import RidgeCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 20)); y = X[:, 0] + 0.1 * rng.normal(size=60)
+    >>> RidgeCV(alphas=[0.01, 0.1, 1000.0]).fit(X, y).alpha_
+    np.float64(0.1)
+    """
+
+    def __init__(
+        self,
+        alphas=(0.1, 1.0, 10.0),
+        *,
+        fit_intercept=True,
+        scoring=None,
+        cv=None,
+        gcv_mode=None,
+        store_cv_results=False,
+        alpha_per_target=False,
+        tol=1e-10,
+    ):
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.gcv_mode = gcv_mode
+        self.store_cv_results = store_cv_results
+        self.alpha_per_target = alpha_per_target
+        self.tol = tol
+
+    def _check_fits(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        if self.cv is None and len(y) < 2:
+            raise DataError("leaving one sample out needs 2 of them; n_samples=1")
+        self._search(X, y, y if y.ndim == 2 else y[:, None], weight)
+
+    def _regularizer(self, total: float, d: int, target: int) -> Net:
+        alphas = np.ravel(self.alpha_)
+        return Net(l2=float(alphas[target if len(alphas) > 1 else 0]) / total)
+
+
+class RidgeClassifierCV(_AlphaSearch, RidgeClassifier):
+    """Ridge regression on labels, alpha found by cross-validation; certified.
+
+    Parameters
+    ----------
+    alphas, fit_intercept, scoring, cv, store_cv_results, tol
+        See ``RidgeCV``.
+    class_weight : dict, "balanced" or None
+
+    Attributes
+    ----------
+    alpha_, best_score_, cv_results_
+        See ``RidgeCV``.
+    coef_, intercept_, classes_, n_iter_, dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
+        Of the final fit, see ``RidgeClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import RidgeClassifierCV
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    >>> RidgeClassifierCV().fit(X, y).predict([[2.9]])
+    array([1])
+    """
+
+    _classifies = True
+
+    def __init__(
+        self,
+        alphas=(0.1, 1.0, 10.0),
+        *,
+        fit_intercept=True,
+        scoring=None,
+        cv=None,
+        class_weight=None,
+        store_cv_results=False,
+        tol=1e-10,
+    ):
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.class_weight = class_weight
+        self.store_cv_results = store_cv_results
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        self.alpha = 1.0  # the parent's; the search finds its own
+        try:
+            super()._check_parameters()
+        finally:
+            del self.alpha
+
+    def _penalty(self) -> float:
+        return float(self.alpha_)
+
+    def _choose(self, X: Any, y: Any, targets: np.ndarray, weight: Any) -> None:
+        self._search(X, y, targets, weight)
