@@ -16,7 +16,7 @@ from ..design.intercept import Design, joined
 from ..errors import DataError, IncompatibleError
 from ..losses import Huber
 from ..regularizers import ElasticNet as Net
-from ._base import CertifiedModel, Task
+from ._base import Task
 from ._chunked import checked_chunks, is_chunked, on_cluster
 from ._classifiers import CertifiedClassifier, LogisticRegression
 from ._erm import ERMClassifier
