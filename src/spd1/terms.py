@@ -19,7 +19,7 @@ __all__ = [
     "weighted_terms",
 ]
 
-LARGEST = 1.7e308  # what is above, or not a number, counts as infinite
+LARGEST_SUM = 1.7e308  # what is above, or not a number, counts as infinite
 
 
 @helper
@@ -34,12 +34,12 @@ def weighted_terms(u, y, b, c, loss):
     for i in range(len(u)):
         value, star = loss.phi(u[i], b[i]), loss.conjugate(y[i], b[i])
         bracket = loss.bracket(u[i], y[i], b[i], value, star)
-        primal += c[i] * (value if value <= LARGEST else 0.0)
-        conjugate += c[i] * (star if star <= LARGEST else 0.0)
-        brackets += c[i] * (bracket if bracket <= LARGEST else 0.0)
-        lost += 0.0 if value <= LARGEST else c[i]
-        lost_star += 0.0 if star <= LARGEST else c[i]
-        lost_bracket += 0.0 if bracket <= LARGEST else c[i]
+        primal += c[i] * (value if value <= LARGEST_SUM else 0.0)
+        conjugate += c[i] * (star if star <= LARGEST_SUM else 0.0)
+        brackets += c[i] * (bracket if bracket <= LARGEST_SUM else 0.0)
+        lost += 0.0 if value <= LARGEST_SUM else c[i]
+        lost_star += 0.0 if star <= LARGEST_SUM else c[i]
+        lost_bracket += 0.0 if bracket <= LARGEST_SUM else c[i]
     primal = primal if lost == 0.0 else math.inf
     conjugate = conjugate if lost_star == 0.0 else math.inf
     return primal, conjugate, brackets if lost_star + lost_bracket == 0.0 else math.inf

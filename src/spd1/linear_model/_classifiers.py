@@ -166,7 +166,7 @@ class LogisticRegression(CertifiedClassifier):
         0 is l2 alone, 1 is l1 alone.
     dual : False
         Nothing else means anything here.
-    tol : float, default 1e-4
+    tol : float, default 1e-6
         Relative duality gap to reach.
     fit_intercept : bool, default True
         The intercept is not penalised.
@@ -219,7 +219,7 @@ class LogisticRegression(CertifiedClassifier):
         C=1.0,
         l1_ratio=0.0,
         dual=False,
-        tol=1e-4,
+        tol=1e-6,
         fit_intercept=True,
         intercept_scaling=1,
         class_weight=None,

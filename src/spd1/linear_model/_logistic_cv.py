@@ -71,7 +71,7 @@ intercept_scaling, random_state, multi_class
         penalty="deprecated",
         scoring=None,
         solver="auto",
-        tol=1e-4,
+        tol=1e-6,
         max_iter=1000,
         class_weight=None,
         n_jobs=None,

@@ -22,7 +22,7 @@ from .objective import Objective, Point
 from .precondition import choose
 from .proximal import Proximal
 from .smooth import Step, guess, newton_step
-from .tuning import BELOW_ZERO, MOST_LOOKS, SHORTENINGS, STALLS, SUFFICIENT
+from .tuning import BELOW_ZERO, ENOUGH_DECREASE, MOST_LOOKS, SHORTENINGS, STALLS
 
 __all__ = ["solve_multinomial"]
 
@@ -187,7 +187,7 @@ class Run:
         for _ in range(SHORTENINGS):
             x = old.x + length * step.x
             new = self.objective.point(x, old.scores + length * step.scores)
-            if new.value <= old.value - SUFFICIENT * length * step.decrease + rounding:
+            if new.value <= old.value - ENOUGH_DECREASE * length * step.decrease + rounding:
                 return new
             length *= 0.5
         return old

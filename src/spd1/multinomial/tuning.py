@@ -22,7 +22,7 @@ EARLY_SHARE = 0.02  # ... and a direction may leave such a share of the decrease
 GOAL_SHARE = 0.1  # share of the gap asked for that a direction may leave
 
 # Line search
-SUFFICIENT = 1e-4
+ENOUGH_DECREASE = 1e-4
 SHORTENINGS = 40
 BELOW_ZERO = 0.02  # mass that a linear guess of the chances puts below zero: it proves nothing
 

@@ -19,7 +19,7 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
-from .tuning import FIRST_STRETCH, NEARBY, STRETCH
+from .tuning import APART_ENOUGH, FIRST_STRETCH, STRETCH
 
 __all__ = ["LOOKS", "ascend"]
 
@@ -160,7 +160,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
             )
             passes += active / max(count, 1)
             if kinks:  # rows tell what the gap is about
-                near, active = NEARBY * shift / active, kept
+                near, active = APART_ENOUGH * shift / active, kept
                 pace = min(gap / last_gap, 1.0) if last_gap < math.inf else 1.0
                 last_gap = gap
                 if gap * pace <= tol * max(size, floor):

@@ -40,8 +40,8 @@ from .tuning import (
     MANY_MOVE,
     MOST_HALVES,
     NEARLY_THERE,
-    SHARPER,
-    SLOW,
+    SHARPER_SWEEPS,
+    SLOW_LOOK,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
@@ -256,8 +256,8 @@ def descend(
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
         patience = PATIENT if cheap else 2 if flat > 0.0 else UNTIL_PACE_COUNTS
-        if looks > 1 and gap > SLOW * record[looks - 2, 3]:
-            sharp *= SHARPER  # such sweeps gain little: longer ones before the next look
+        if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
+            sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
         back = looks // 2 if cheap else 1  # there is time to wait for a pace that lasts
         if looks > patience and hopeless(record, looks, tol * size, left, back):
             break

@@ -5,7 +5,8 @@ from __future__ import annotations
 SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
-SLOW, SHARPER = 0.5, 0.3  # a look that leaves more than this of the gap: GOOD is multiplied by that
+SLOW_LOOK = 0.5  # of the gap: one that leaves more asks for longer sweeps, ...
+SHARPER_SWEEPS = 0.3  # ... GOOD times this
 NEARLY_THERE = 0.5  # the same, of tol
 LONG_MOVE = 1.0  # growth times a margin's move beyond which a step is shortened to what is safe
 CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
@@ -35,7 +36,7 @@ MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 30_000  # stored entries, beyond which sparse rows are visited in blocks
 FIRST_STRETCH, STRETCH = 6, 8  # passes at most to the first look, and from then on, where rows rest
-NEARBY = 1.0  # mean moves of a margin in a pass, at whose distance from a kink a row is left out
+APART_ENOUGH = 1.0  # mean moves of a margin in a pass: so far from a kink a row is left out
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
 HARMLESS_DRIFT = 0.01  # share of the gap that rounding in sums kept up to date may have moved it by
 
