@@ -21,7 +21,7 @@ from ._progress import Watch
 from ._regressors import CertifiedRegressor
 from .tuning import MOST_AT_A_VERTEX, ROUNDING, ZERO
 
-FIELDS = {field.name for field in fields(Result)}
+RESULT_FIELDS = {field.name for field in fields(Result)}
 
 __all__ = ["LinearSVR", "QuantileRegressor"]
 
@@ -214,5 +214,5 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
     if worse or not proof.rel_gap <= max(result.rel_gap, tol):
         return result
-    values = {name: getattr(proof, name) for name in proof._fields if name in FIELDS}
+    values = {name: getattr(proof, name) for name in proof._fields if name in RESULT_FIELDS}
     return replace(result, x=vertex, **values)
