@@ -21,7 +21,7 @@ from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
-from .tuning import EXACT, SMALL
+from .tuning import AS_EXACT, DEFAULT_TOL, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -45,7 +45,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """
 
     _default_solver = "auto"
-    _exact = EXACT
+    _exact = AS_EXACT
     _chunks = True  # whether fit takes a dask array
     coef_: Any
     intercept_: Any
@@ -203,9 +203,10 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         return float(getattr(self, "tol", 1e-6))
 
     def _target(self, design: Design) -> float:
-        """Relative gap to ask ``solve`` for: less than ``tol`` where that costs little."""
+        """Relative gap to ask ``solve`` for: less than ``tol`` if nobody set that, and it is cheap."""
+        tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(self._tol(), self._exact) if stored <= SMALL else self._tol()
+        return min(tol, self._exact) if tol == DEFAULT_TOL and stored <= SMALL_FIT else tol
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)

@@ -19,7 +19,7 @@ from ._chunked import is_chunked
 from ._options import flag, number, refuse_unless
 from ._progress import Watch
 from ._regressors import CertifiedRegressor
-from .tuning import MOST_AT_A_VERTEX, ROUNDING, ZERO
+from .tuning import MOST_AT_A_VERTEX, NEARLY_ZERO, VERTEX_ROUNDING
 
 RESULT_FIELDS = {field.name for field in fields(Result)}
 
@@ -195,7 +195,7 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     coefficients that are not: it is exact there, and coefficients without use are exactly zero.
     """
     x = result.x
-    some = np.abs(x) > ZERO * np.abs(x).max(initial=0.0)
+    some = np.abs(x) > NEARLY_ZERO * np.abs(x).max(initial=0.0)
     if design.fit_intercept:
         some[-1] = True
     columns = np.flatnonzero(some)
@@ -211,7 +211,7 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     except np.linalg.LinAlgError:  # these samples meet in more than a point
         return result
     proof = certify_point(vertex, problem, result.y)
-    worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
+    worse = proof.primal > result.primal + VERTEX_ROUNDING * abs(result.primal)
     if worse or not proof.rel_gap <= max(result.rel_gap, tol):
         return result
     values = {name: getattr(proof, name) for name in proof._fields if name in RESULT_FIELDS}

@@ -8,14 +8,17 @@ from __future__ import annotations
 PROVEN = 1e-6  # relative gap of a foreign model's certificate that needs no further work, ...
 CERTIFY_LOOKS = 1000  # ... and looks at most when the problem is solved for a better bound
 
-# Small data is solved further than asked for: it costs little, and predictions, whose error is the
-# square root of the gap, then agree with those of any exact solver in the digits people compare
-SMALL = 200_000  # stored entries
-EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
+DEFAULT_TOL = 1e-6  # relative gap, of estimators, ``solve`` and the command line
+
+# Where nobody has said how far, small data is solved further than that: it costs little, and
+# predictions, whose error is the square root of the gap, then agree with those of any exact solver
+# in the digits people compare
+SMALL_FIT = 200_000  # stored entries
+AS_EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
 EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice
 
-ZERO = 1e-7  # share of the largest coefficient below which one may be zero at the vertex nearby
-ROUNDING = 1e-12  # of an objective: what a vertex may be worse by
+NEARLY_ZERO = 1e-7  # of the largest coefficient: one below may be zero at the vertex nearby
+VERTEX_ROUNDING = 1e-12  # of an objective: what a vertex may be worse by
 MOST_AT_A_VERTEX = 500  # coefficients: a vertex solves equations in all of them
 
 # Paths
