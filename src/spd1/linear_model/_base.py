@@ -203,7 +203,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         return float(getattr(self, "tol", 1e-6))
 
     def _target(self, design: Design) -> float:
-        """Relative gap to ask ``solve`` for: less than a ``tol`` that nobody set, if it is cheap."""
+        """Relative gap to ask ``solve`` for: below a ``tol`` that nobody set, if it is cheap."""
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
         return min(tol, self._exact) if tol == DEFAULT_TOL and stored <= SMALL_FIT else tol
