@@ -1,0 +1,95 @@
+"""The compiler of kernels: pieces are compiled once, and Numba is left as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba.core import config, event
+from numba.core.registry import cpu_target
+
+from spd1.kernel.jit import by_answer, compiled, helper, kernel
+from spd1.losses import Logistic
+from spd1.regularizers import ElasticNet
+from spd1.terms import net_terms
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+class Ruler:
+    """An interface of the test's own; Numba knows methods by name, so the names are unusual."""
+
+    def measured_edge(self, scale):
+        raise NotImplementedError
+
+
+@compiled(Ruler)
+class Plank(NamedTuple):
+    length: float
+
+    def measured_edge(self, scale):
+        return scale * self.length
+
+
+@helper
+def twice_the_edge(plank, scale):
+    return 2.0 * plank.measured_edge(scale)
+
+
+@kernel
+def three_edges(plank, scale):
+    return plank.measured_edge(scale) + twice_the_edge(plank, scale)
+
+
+class Compilations(event.Listener):
+    """Counts what is compiled, by name."""
+
+    def __init__(self):
+        self.names = Counter()
+
+    def on_start(self, event):
+        self.names[event.data["dispatcher"].py_func.__name__] += 1
+
+    def on_end(self, event):
+        pass
+
+
+def test_a_piece_is_compiled_once_for_callers_with_other_options():
+    seen = Compilations()
+    with event.install_listener("numba:compile", seen):
+        assert three_edges(Plank(1.5), 2.0) == 9.0
+    assert seen.names["three_edges"] == 1
+    assert seen.names["twice_the_edge"] == 1
+    assert seen.names["measured_edge"] == 1
+
+
+def test_a_helper_can_be_called_from_outside():
+    assert twice_the_edge(Plank(1.5), 2.0) == three_edges(Plank(1.0), 2.0) == 6.0
+
+
+def test_numba_is_left_as_it_was():
+    three_edges(Plank(1.5), 2.0)
+    assert "resolve_function_type" not in vars(cpu_target.typing_context)
+
+
+def test_nets_with_the_same_numbers_have_the_same_sums_in_either_form(rng):
+    x, v = rng.standard_normal(7), rng.standard_normal(7)
+    for numbers in ({"l2": 0.3}, {"l1": 0.2, "l2": 0.3}, {"l1": 0.1, "l2": 0.5, "lower": -3.0}):
+        shared = ElasticNet(**numbers).bind(7)
+        each = ElasticNet(**{name: np.full(7, value) for name, value in numbers.items()}).bind(7)
+        np.testing.assert_allclose(net_terms(x, v, shared), net_terms(x, v, each), rtol=1e-12)
+
+
+def test_a_choice_leaves_the_other_body_out():
+    chosen = by_answer("is_shared", lambda net, j: net.l1, lambda net, j: net.table[j, 0])
+
+    @kernel
+    def first_l1(net):
+        return chosen(net, 0)
+
+    assert first_l1(ElasticNet(l1=0.25).bind(3)) == 0.25
+    assert first_l1(ElasticNet(l1=np.full(3, 0.5)).bind(3)) == 0.5
+    with pytest.raises(AttributeError):
+        chosen(Logistic(), 0)
