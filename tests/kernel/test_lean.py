@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from typing import NamedTuple
 
@@ -93,3 +96,30 @@ def test_a_choice_leaves_the_other_body_out():
     assert first_l1(ElasticNet(l1=np.full(3, 0.5)).bind(3)) == 0.5
     with pytest.raises(AttributeError):
         chosen(Logistic(), 0)
+
+
+ORDINARY_FIT = """
+import numpy as np, spd1
+from spd1.kernel.pipelines import lean_is_known
+rng = np.random.default_rng(0)
+A = rng.standard_normal((30, 8)); b = np.sign(A[:, 0])
+result = spd1.solve(spd1.Problem(A, b, "hinge", spd1.L2(0.1)), tol=1e-8)
+print(lean_is_known(), result.status, float(result.primal).hex())
+"""
+
+
+def test_other_numbas_compile_in_the_ordinary_way(tmp_path):
+    """A Numba that the lean compiler was not tried with: the same answer, up to rounding."""
+    found = []
+    for ordinary in ("0", "1"):
+        environment = {
+            **os.environ, "SPD1_ORDINARY_COMPILER": ordinary, "SPD1_QUIET": "1",
+            "NUMBA_CACHE_DIR": str(tmp_path / ordinary),
+        }  # fmt: skip
+        run = subprocess.run(
+            [sys.executable, "-c", ORDINARY_FIT], env=environment, check=True,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        found.append(run.stdout.split())
+    assert [row[:2] for row in found] == [["True", "converged"], ["False", "converged"]]
+    assert float.fromhex(found[0][2]) == pytest.approx(float.fromhex(found[1][2]), rel=1e-9)

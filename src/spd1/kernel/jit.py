@@ -29,6 +29,7 @@ from .pieces import (
     jitable,
     teach_numba,
 )
+from .pipelines import for_kernels, for_pieces
 from .stamp import PACKAGE
 from .watch import clock, compiling, put_interrupts_off, time_compilation
 
@@ -95,12 +96,10 @@ class Kernel:
         return self.made
 
     def _make(self, numba: Any) -> Any:
-        from .lean import KernelCompiler, PieceCompiler
-
         if not self.on_disk:
             options = {**OPTIONS, "no_cpython_wrapper": True, "forceinline": True}  # see helper
-            return numba.njit(pipeline_class=PieceCompiler, **options)(self.function)
-        made = numba.njit(nogil=True, pipeline_class=KernelCompiler, **OPTIONS)(self.function)
+            return numba.njit(**for_pieces(), **options)(self.function)
+        made = numba.njit(nogil=True, **for_kernels(), **OPTIONS)(self.function)
         if hasattr(made, "_cache"):
             from .cache import PackageCache
 

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .pipelines import for_pieces
+
 __all__ = ["bits_of", "by_answer", "by_layout", "compiled", "from_bits", "jitable", "lesson"]
 
 C = TypeVar("C", bound=type)
@@ -191,9 +193,7 @@ def _install_bit_casts() -> None:
 
         return types.float64(types.int64), generate
 
-    from .lean import PieceCompiler
-
-    options: Any = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
+    options: Any = {**NO_WRAPPER, **for_pieces()}
     extending.overload(bits_of, jit_options=options)(lambda x: lambda x: to_integer(x))
     extending.overload(from_bits, jit_options=options)(lambda bits: lambda bits: to_float(bits))
 
@@ -209,11 +209,9 @@ def teach_numba() -> None:
 def _install_overloads() -> None:
     from numba import extending, types
 
-    from .lean import PieceCompiler
-
     while _lessons:
         _lessons.pop()()
-    unfinished: dict[str, Any] = {**NO_WRAPPER, "pipeline_class": PieceCompiler}
+    unfinished: dict[str, Any] = {**NO_WRAPPER, **for_pieces()}
     options: Any
     while _jitable:  # elementary functions: every digit counts, and they are written in order
         options = {**OPTIONS, **unfinished, "forceinline": True, "fastmath": FASTMATH - {"reassoc"}}
