@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from spd1 import L2, Problem, certify, solve
 from spd1.engines.threads import Threads
 from spd1.kernel.rng import index, key_of
+from spd1.solvers import merging
 from spd1.solvers.sprint import sprint, together
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.sprint import kind_of
@@ -23,6 +24,7 @@ def eager(monkeypatch):
     """Let small data be worth a team, with a merge after every few rows."""
     monkeypatch.setattr(together, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(together, "WORTH_A_MERGE", 1e-9)
+    monkeypatch.setattr(merging, "available_cores", lambda: 8)
 
 
 def problem_of(loss="squared_hinge", layout="csr", n=40, d=60, l2=0.05, seed=0, alike=0.0):
