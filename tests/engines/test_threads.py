@@ -17,6 +17,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 
 from spd1 import L1, L2, Problem, solve
+from spd1.certificate import points
 from spd1.data import crew
 from spd1.data.blocks import Scratch
 from spd1.data.convert import with_square_sum
@@ -25,6 +26,7 @@ from spd1.data.grid import Grid
 from spd1.data.matrix import Dense
 from spd1.engines.blas import one_thread
 from spd1.engines.choose import available_cores, make_engine
+from spd1.engines.ledger import Ledger
 from spd1.engines.serial import Serial, Task
 from spd1.engines.threads import Threads
 from spd1.errors import DataError, ParameterError
@@ -188,6 +190,23 @@ def test_bulk_operations_have_the_bits_of_one_thread(layout, cut, fine, rng):
         np.testing.assert_allclose(found[1][name], value, rtol=1e-12, atol=1e-12, err_msg=name)
         for n_threads in (2, 4, 8):
             np.testing.assert_array_equal(found[n_threads][name], found[1][name], err_msg=name)
+
+
+def test_sums_of_the_certificate_have_the_bits_of_one_thread(rng, monkeypatch):
+    monkeypatch.setattr(points, "MANY_ROWS", 10)
+    monkeypatch.setattr(crew, "ALONE", 10)
+    A = rng.standard_normal((83, 5))
+    problem = Problem(A, np.where(A[:, 0] > 0, 1.0, -1.0), "logistic", L2(0.1), rng.random(83))
+    u, y = rng.standard_normal(83), -0.5 * problem.b
+    expected = points.row_terms(problem, u, y)
+    guess, found = points.dual_from_margins(problem, u), []
+    for n_threads in (1, 2, 4, 8):
+        with Threads(n_threads) as engine:
+            watched = problem.watched(Ledger(problem.stored), engine)
+            found.append(points.row_terms(watched, u, y))
+            np.testing.assert_array_equal(points.dual_from_margins(watched, u), guess)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-13)
+    assert found == [found[0]] * 4
 
 
 def test_cuts_cover_every_line_once(rng):

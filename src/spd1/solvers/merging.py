@@ -9,17 +9,29 @@ sigma'. With care as large as the number of blocks it always holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ..data.crew import Crew
+from ..engines.choose import available_cores
 from ..kernel.jit import helper
 from ..kernel.team import TEAM_WORDS
 from .tuning import MERGE_STRIP
 
-__all__ = ["add_up", "cut", "needed_care", "renew"]
+__all__ = ["add_up", "call_all", "cut", "needed_care", "renew"]
 
 RENEW, VISIT, MERGE = range(3)  # kinds of phases, see ``kernel.team``
 KIND, FIRST, LAST, SHARED, SIDE = range(TEAM_WORDS, TEAM_WORDS + 5)  # what the board says of one
 BOARD = 5
 TOGETHER, APART = 0, 1  # what a task of a merge hands back
 TASK_SUMS = 8  # numbers that a task may hand back: a cache line
+
+
+def call_all(crew: Crew, work: Callable[[bool], None]) -> None:
+    """Let all threads of a crew call a kernel, one as its leader; no more than there are cores.
+
+    Threads that wait inside a kernel keep a core busy.
+    """
+    crew.map(lambda number: work(number == 0), range(min(crew.n_threads, available_cores())))
 
 
 @helper

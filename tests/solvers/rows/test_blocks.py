@@ -57,6 +57,19 @@ def test_small_data_and_boxes_are_left_to_one_block(rng, monkeypatch):
     assert plan_of(whole, tied=True) == Plan(1, 1)
 
 
+def test_there_are_as_many_stretches_as_are_worth_a_meeting(rng, monkeypatch):
+    whole = problem_of((80, 30), "dense_c", L2(0.05), rng)  # 2,400 entries
+    monkeypatch.setattr(blocks, "DEAREST_MEETINGS", np.inf)
+    monkeypatch.setattr(blocks, "LEAST_STRETCH", 100)
+    assert plan_of(whole, tied=True) == Plan(2, 12)
+    monkeypatch.setattr(blocks, "LEAST_STRETCH", 151)
+    assert plan_of(whole, tied=True) == Plan(1, 1)  # seven would be too few
+    monkeypatch.setattr(blocks, "LEAST_STRETCH", 1)
+    assert plan_of(whole, tied=True) == Plan(2, 32)
+    monkeypatch.setattr(blocks, "DEAREST_MEETINGS", 0.5)  # 1,200 numbers, 90 a meeting
+    assert plan_of(whole, tied=True) == Plan(2, 13)
+
+
 @pytest.mark.parametrize(("shape", "layout"), [((80, 30), "dense_c"), ((40, 60), "csr")])
 def test_side_by_side_has_the_same_bits_for_any_number_of_threads(shape, layout, rng, eager):
     whole = problem_of(shape, layout, L2(0.05), rng)

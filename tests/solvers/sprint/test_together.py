@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from spd1 import L2, Problem, certify, solve
 from spd1.engines.threads import Threads
 from spd1.kernel.rng import index, key_of
-from spd1.solvers.sprint import together
+from spd1.solvers import merging
+from spd1.solvers.sprint import sprint, together
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.sprint import kind_of
 from spd1.solvers.sprint.workers import AscentWorker
@@ -23,6 +24,7 @@ def eager(monkeypatch):
     """Let small data be worth a team, with a merge after every few rows."""
     monkeypatch.setattr(together, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(together, "WORTH_A_MERGE", 1e-9)
+    monkeypatch.setattr(merging, "available_cores", lambda: 8)
 
 
 def problem_of(loss="squared_hinge", layout="csr", n=40, d=60, l2=0.05, seed=0, alike=0.0):
@@ -145,6 +147,18 @@ def test_bits_do_not_depend_on_where_arrays_lie(rng):
             del held[int(rng.integers(10))]
         found.add(solve(p, "ascent", tol=1e-6, engine="threads", n_threads=1).x.tobytes())
     assert len(found) == 1
+
+
+def test_much_sparse_data_is_for_ascent_where_l2_makes_it_easy(monkeypatch):
+    monkeypatch.setattr(sprint, "MOST_ENTRIES", 100)
+    easy = problem_of("logistic", l2=10.0)
+    assert easy.stored > 100
+    assert kind_of(easy, 1e-6) == "ascent"
+    assert kind_of(problem_of("logistic", l2=1e-6), 1e-6) == ""  # rows feel each other
+    assert kind_of(problem_of("logistic", "dense", l2=10.0), 1e-6) == ""
+    assert kind_of(problem_of("hinge", l2=10.0), 1e-6) == ""  # Newton's method is faster
+    monkeypatch.setattr(sprint, "MOST_EASY_ENTRIES", 100)
+    assert kind_of(easy, 1e-6) == ""
 
 
 def test_little_data_is_left_to_one_thread(monkeypatch):

@@ -113,9 +113,13 @@ def factors_settle(problem: Problem, tol: float) -> bool:
 
 
 def very_easy(problem: Problem) -> bool:
-    """Whether l2 holds every row of much sparse data back: a few visits to each will do."""
+    """Whether l2 holds every row of much sparse data back: a few visits to each will do.
+
+    Smooth losses, that is: Newton's method on the dual took two thirds of the time with hinges.
+    """
     p = problem
-    if p.grid.dense or not p.grid.row_major or AscentWorker.objection(p) or p.reg.l1 > 0.0:
+    rows = p.grid.row_major and not p.grid.dense and p.gamma > 0.0
+    if not rows or AscentWorker.objection(p) or p.reg.l1 > 0.0:
         return False
     return row_ratio(p) <= EASY_MUCH
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...data.crew import Crew, line_ends
 from ...kernel.team import new_board
 from ...problem import Problem
-from ..merging import BOARD, TASK_SUMS
+from ..merging import BOARD, TASK_SUMS, call_all
 from ..tuning import MERGE_PIECES, TEAM_BLOCKS, TEAM_STRETCHES, WORTH_A_MERGE, WORTH_A_TEAM
 from .ascent_blocks import ascend_together
 from .tuning import LOOK_PIECES
@@ -51,8 +51,7 @@ class Team:
             self.A, *settings, plan, self.ends, board, phase, sums, y, G, u,
             np.empty((self.blocks, p.d)), *best, *of_rows, *orders, record, outcome,
         ]  # fmt: skip
-        threads = range(self.crew.n_threads)
-        self.crew.map(lambda number: ascend_together(number == 0, *arguments), threads)
+        call_all(self.crew, lambda leads: ascend_together(leads, *arguments))
         self.failed = outcome[3] > 0.0
         return int(outcome[0]), float(outcome[1]), float(outcome[2])
 

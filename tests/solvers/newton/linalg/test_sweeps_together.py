@@ -10,6 +10,7 @@ import pytest
 from spd1.data.convert import as_matrix
 from spd1.engines.ledger import Ledger
 from spd1.engines.threads import Threads
+from spd1.solvers import merging
 from spd1.solvers.newton.linalg import sweeps_together
 from spd1.solvers.newton.linalg.working_set import Lines
 from support import oracle
@@ -26,6 +27,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(sweeps_together, "WORTH_BLOCKS", 0.0)
     monkeypatch.setattr(sweeps_together, "WORTH_A_MERGE", 1e-9)
     monkeypatch.setattr(sweeps_together, "LINES_A_BLOCK", 1)
+    monkeypatch.setattr(merging, "available_cores", lambda: 8)
 
 
 def model_of(kind, layout, flat, rng, alike=0.0):

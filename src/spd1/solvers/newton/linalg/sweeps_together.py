@@ -31,6 +31,7 @@ from ...merging import (
     TOGETHER,
     VISIT,
     add_up,
+    call_all,
     cut,
     needed_care,
     renew,
@@ -261,5 +262,5 @@ def descend_by(
         np.empty((2, width)), np.empty((TEAM_BLOCKS, width)), np.empty(lines, np.int64),
         np.empty(lines), outcome,
     ]  # fmt: skip
-    crew.map(lambda number: descend_together(number == 0, *arguments), range(crew.n_threads))
+    call_all(crew, lambda leads: descend_together(leads, *arguments))
     return float(outcome[0]), float(outcome[1]), float(outcome[2])
