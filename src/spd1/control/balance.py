@@ -159,7 +159,7 @@ class TileSteps(Anchored):
         self.epochs += 1
         anchor, back_to = self.note(seen), None
         if seen.gap <= FAR_WORSE * self.best:
-            lag = max(seen.lag, 1.0 / seen.lag)
+            lag = max(seen.lag, 1.0 / max(seen.lag, 1e-300))  # it may underflow
             if LEVEL < lag < MEANT:
                 self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0)
         else:
