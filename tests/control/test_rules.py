@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spd1 import ParameterError
-from spd1.control.balance import BalancedSteps, ColumnSteps, TileSteps
+from spd1.control.balance import BalancedSteps, CautiousSteps, ColumnSteps, TileSteps
 from spd1.control.inner import InnerSteps
 from spd1.control.steps import (
     AutoSteps,
@@ -21,7 +21,16 @@ from spd1.control.steps import (
 )
 from spd1.control.tuning import DIVERGED, FAR_WORSE
 
-RULES = [AutoSteps, ScaledSteps, FadingSteps, BalancedSteps, ColumnSteps, TileSteps, NoSteps]
+RULES = [
+    CautiousSteps,
+    AutoSteps,
+    ScaledSteps,
+    FadingSteps,
+    BalancedSteps,
+    ColumnSteps,
+    TileSteps,
+    NoSteps,
+]
 
 
 class Frozen:
