@@ -23,9 +23,15 @@ import numpy as np
 
 import spd1
 
-METHODS = (
-    "spd1-vr", "spd1-vr-acc", "spd1-vr-catalyst", "svrg-saddle-acc", "spdc", "katyusha",
-)  # fmt: skip
+METHODS: dict[str, tuple[str, tuple[int, int] | None]] = {  # label -> method, tile
+    "spd1-vr": ("spd1-vr", None),
+    "spd1-vr-acc": ("spd1-vr-acc", None),
+    "spd1-vr-acc 10x10": ("spd1-vr-acc", (10, 10)),
+    "spd1-vr-catalyst": ("spd1-vr-catalyst", None),
+    "svrg-saddle-acc": ("svrg-saddle-acc", None),
+    "spdc": ("spdc", None),
+    "katyusha": ("katyusha", None),
+}
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
@@ -58,15 +64,17 @@ def slopes(passes: dict[float, float]) -> tuple[float, float]:
     return float(np.polyfit(across, up, 1)[0]), float((up[-1] - up[-2]) / (across[-1] - across[-2]))
 
 
-def measure(size: int, limit: float) -> dict[str, dict[float, float]]:
+def measure(labels: list[str], size: int, limit: float) -> dict[str, dict[float, float]]:
     """Passes by method and l2, the median of three seeds; infinite beyond the limit."""
     found: dict[str, dict[float, float]] = {}
-    for name in METHODS:
-        found[name] = {}
+    for name in labels:
+        found[name], (method, tile) = {}, METHODS[name]
         for l2 in LEVELS:
             problem, runs = problem_of(size, l2), []
             for seed in range(3):
-                result = spd1.solve(problem, name, tol=1e-8, max_passes=limit, random_state=seed)
+                result = spd1.solve(
+                    problem, method, tol=1e-8, max_passes=limit, random_state=seed, tile=tile
+                )
                 runs.append(result.passes if result.status == "converged" else math.inf)
             found[name][l2] = float(np.median(runs))
             print(f"{name:18} kappa {1 / l2:9.0f}  passes {found[name][l2]:9.0f}", flush=True)
@@ -98,8 +106,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--limit", type=float, default=60_000.0, help="passes of a run")
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--only", choices=METHODS, action="append", help="one of these")
     args = parser.parse_args()
-    found = measure(args.size, args.limit)
+    found = measure(args.only or list(METHODS), args.size, args.limit)
     factors = math.log(1e8) / math.log(5.0)
     print(f"\n{'':18}" + "".join(f"{1 / l2:>10.0f}" for l2 in LEVELS) + "     slope  last")
     for name, passes in found.items():

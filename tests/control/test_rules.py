@@ -8,11 +8,29 @@ import numpy as np
 import pytest
 
 from spd1 import ParameterError
-from spd1.control.balance import BalancedSteps, ColumnSteps, TileSteps
-from spd1.control.steps import AutoSteps, FadingSteps, FixedSteps, NoSteps, Seen, make_rule
+from spd1.control.balance import BalancedSteps, CautiousSteps, ColumnSteps, TileSteps
+from spd1.control.inner import InnerSteps
+from spd1.control.steps import (
+    AutoSteps,
+    FadingSteps,
+    FixedSteps,
+    NoSteps,
+    ScaledSteps,
+    Seen,
+    make_rule,
+)
 from spd1.control.tuning import DIVERGED, FAR_WORSE
 
-RULES = [AutoSteps, FadingSteps, BalancedSteps, ColumnSteps, TileSteps, NoSteps]
+RULES = [
+    CautiousSteps,
+    AutoSteps,
+    ScaledSteps,
+    FadingSteps,
+    BalancedSteps,
+    ColumnSteps,
+    TileSteps,
+    NoSteps,
+]
 
 
 class Frozen:
@@ -98,6 +116,30 @@ def test_the_balance_of_steps_follows_the_lag(rule, name, sign):
         found.append(proposal.steps[name])
     assert sign * (found[2] - found[1]) > 0.0
     assert sign * (found[1] - found[0]) > 0.0
+
+
+def test_a_lag_that_underflows_moves_nothing():
+    one = TileSteps(method_for(TileSteps))
+    assert one.after_epoch(seen(1.0, lag=0.0)).steps == one.first().steps
+
+
+def test_scaled_steps_keep_their_ratio():
+    one, found = ScaledSteps(method_for(ScaledSteps)), []
+    for gap in (1.0, 0.5, 0.1, 0.05, 5.0, 0.04):
+        steps = one.after_epoch(seen(gap, lag=1e6)).steps
+        assert steps["eta"] == steps["tau"]
+        found.append(steps["eta"])
+    assert len(set(found)) > 1  # they were looked for
+
+
+def test_inner_steps_look_at_the_inner_gap_alone():
+    """An outer gap that grows is momentum; an inner one that grows is a step too long."""
+    before = InnerSteps(Frozen(inner=(1.0, 0.1), failed=False, lag=1.0)).first().steps
+    fine = InnerSteps(Frozen(inner=(1.0, 0.1), failed=False, lag=1.0))
+    failed = InnerSteps(Frozen(inner=(1.0, 9.0), failed=True, lag=1.0))
+    assert fine.after_epoch(seen(1e9)).back_to is None
+    assert failed.after_epoch(seen(1e-9)).steps["eta"] < before["eta"]
+    assert failed.after_epoch(seen(1e-9)).back_to is None
 
 
 def test_tied_rows_that_slow_down_are_let_go():

@@ -9,10 +9,10 @@ import pytest
 
 import spd1
 from spd1.errors import DataError
-from spd1.solvers.registry import METHODS, SPECIAL_METHODS
+from spd1.solvers.registry import FAMILY_METHODS, METHODS, SPECIAL_METHODS
 from support.hostile_starts import LIMITS, TOLS, complaint, problems, starts
 
-ALL = ["auto", *METHODS, *SPECIAL_METHODS]
+ALL = ["auto", *METHODS, *FAMILY_METHODS, *SPECIAL_METHODS]
 PROBLEMS = problems()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .steps import Anchored, Proposal, Seen
 from .tuning import (
+    CALMER,
     CRAWL,
     DOUBT,
     FAR_WORSE,
@@ -25,7 +26,7 @@ from .tuning import (
     VAIN_LOOKS,
 )
 
-__all__ = ["BalancedSteps", "ColumnSteps", "TileSteps"]
+__all__ = ["BalancedSteps", "CautiousSteps", "ColumnSteps", "TileSteps"]
 
 
 class BalancedSteps(Anchored):
@@ -144,6 +145,8 @@ class TileSteps(Anchored):
     run goes back to its best point with a smaller product and a smaller eta.
     """
 
+    doubt: ClassVar[float] = DOUBT
+
     def __init__(self, method: Any) -> None:
         super().__init__(method)
         self.base = method.default_steps()
@@ -154,21 +157,39 @@ class TileSteps(Anchored):
         """The method's own."""
         return Proposal(dict(self.base))
 
+    def eagerness(self) -> float:
+        """Power of the factor by which the ratio changes."""
+        return 1.0
+
     def after_epoch(self, seen: Seen) -> Proposal:
         """Let eta / tau follow the lag, within the leeway."""
         self.epochs += 1
         anchor, back_to = self.note(seen), None
         if seen.gap <= FAR_WORSE * self.best:
-            lag = max(seen.lag, 1.0 / seen.lag)
+            lag = max(seen.lag, 1.0 / max(seen.lag, 1e-300))  # it may underflow
             if LEVEL < lag < MEANT:
-                self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0)
+                self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0) ** self.eagerness()
         else:
             self.base = {"eta": 0.25 * self.base["eta"], "tau": 2.0 * self.base["tau"]}
             back_to = anchor
-        room = min(self.method.leeway * 2.0 ** (self.epochs / DOUBT), MOST_TILT**2)
+        room = min(self.method.leeway * 2.0 ** (self.epochs / self.doubt), MOST_TILT**2)
         self.tilt = min(max(self.tilt, 1.0 / room), room)
         steps = {"eta": self.base["eta"] * self.tilt, "tau": self.base["tau"] / self.tilt}
         return Proposal(steps, back_to=back_to)
+
+
+class CautiousSteps(TileSteps):
+    """The same for methods whose first ratio is well founded: a leeway that does not grow.
+
+    Changes fade with the epochs, as those of the adaptive SPDHG do: steps that change for ever may
+    keep a method without strong convexity from converging.
+    """
+
+    doubt = math.inf
+
+    def eagerness(self) -> float:
+        """Less and less."""
+        return 1.0 / (1.0 + self.epochs / CALMER)
 
 
 class ColumnSteps(Anchored):

@@ -35,6 +35,7 @@ MOST_PASSES = 3  # that may go by between two looks, later, ...
 MOST_STEADY = 5  # ... or of a tied x, whose pace is steady, or when the steps have ...
 SETTLED = 4  # ... been adjusted so many times
 LATE = 0.2  # of a pass: the pace slows down, and a look that comes too early costs another
+CALMER = 10  # epochs after which cautious changes of the balance are half as large
 DOUBT = 25  # epochs that double the leeway of the first balance of steps
 LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
 MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else

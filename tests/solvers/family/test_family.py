@@ -188,6 +188,30 @@ def test_another_worker_goes_on_with_the_same_bits(method):
     assert first.t == second.t
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", WHOLE)
+def test_any_number_of_threads_gives_the_same_bits(method):
+    case, _ = case_of(method)
+    one, two = (
+        solve(case.problem("csr"), method, engine="threads", n_threads=count) for count in (1, 2)
+    )
+    assert one.status == "converged"
+    np.testing.assert_array_equal(one.x, two.x)
+    np.testing.assert_array_equal(one.y, two.y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", FAMILY)
+def test_a_run_goes_on_from_its_checkpoint(method, tmp_path):
+    case, _ = case_of(method)
+    problem, tol = case.problem("csr"), 1e-13
+    solve(problem, method, tol=tol, max_passes=40, checkpoint=tmp_path / "cut")
+    cut = solve(problem, method, tol=tol, max_passes=100, checkpoint=tmp_path / "cut")
+    whole = solve(problem, method, tol=tol, max_passes=100, checkpoint=tmp_path / "whole")
+    np.testing.assert_array_equal(cut.x, whole.x)
+    np.testing.assert_array_equal(cut.trace.gap, whole.trace.gap)
+
+
 # Estimates are unbiased: the sum over all draws, weighted by their probabilities.
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spd1 import ElasticNet
 from spd1.control.steps import Proposal
 from spd1.kernel.rng import indices, units
 from spd1.solvers import FAMILY_METHODS, method_class
+from spd1.solvers.catalyst import inner_net
+from spd1.solvers.family.katyusha import Couplings, coast
 from support import reference_family as paper
 from support.setups import EPOCHS, KEY, Setup, assert_close, assert_moved, run
 
@@ -140,8 +143,6 @@ def test_asdca(case):
     near, y, n = setup.problem.loss.prox_near, setup.y, setup.problem.n
     worker.kappa = 0.7  # so small a problem needs none
     worker.centre = worker.centre + 0.1
-    from spd1.solvers.catalyst import inner_net
-
     worker.set_net(inner_net(setup.problem, 0.7), setup.problem.mu + 0.7)
     for epoch in range(EPOCHS):
         centre, before = worker.centre.copy(), worker.before.copy()
@@ -226,6 +227,23 @@ def test_katyusha(case):
     assert_close(worker.state.y, y)
     assert_close(worker.state.z, z)
     assert_moved(snap, setup.x)
+
+
+@pytest.mark.slow
+def test_katyusha_coasts_over_thousands_of_steps(rng):
+    """Powers of the affine map against as many single steps, through zero and out of it."""
+    for _ in range(200):
+        l1, l2 = float(rng.choice([0.0, 0.01, 0.3])), float(10 ** rng.uniform(-5, 0))
+        net, alpha = ElasticNet(l1=l1, l2=l2).bind(1), float(10 ** rng.uniform(-3, 2))
+        tau, times = float(rng.choice([0.01, 0.3, 0.5])), int(rng.integers(5, 3000))
+        k = Couplings(alpha, tau, 0.5 - tau, 0.5, 1.0 / (1.0 + alpha * l2))
+        z, y, total, gradient, snap = rng.standard_normal(5) * 10 ** rng.uniform(-2, 1)
+        found = coast(net, z, y, total, gradient, snap, k, times, 0)
+        for _ in range(times):
+            z = net.prox(z - alpha * gradient, alpha, 0)
+            y = tau * z + 0.5 * snap + (0.5 - tau) * y
+            total = k.fade * total + y
+        np.testing.assert_allclose(found, (z, y, total), rtol=1e-10, atol=1e-10)
 
 
 @plain

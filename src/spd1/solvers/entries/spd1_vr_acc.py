@@ -18,14 +18,19 @@ that). Here a step moves one x_j and one y_i: the rate is only measured
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ...certificate.points import Pair
 from ...control.steps import ScaledSteps
+from ...data.grid import Grid
 from ...errors import IncompatibleError
 from ...kernel.jit import kernel
 from ...problem import Problem
+from ..base import Saved
+from ..catalyst import evaluated_pair
 from .spd1_vr import SPD1VR
 from .tiles import TiledSPD1VR
 from .tuning import AHEAD, FIRST_TURN, NEGATIVE_MOMENTUM, STEPS_A_PIECE
@@ -76,6 +81,32 @@ class AcceleratedSPD1VR(SPD1VR):
                 f"{cls.name} needs l2 > 0 for every feature: use method 'spd1-vr' or 'rows', or "
                 "add an l2"
             )
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        super().begin(x, y, v)
+        self.look()
+
+    def look(self) -> None:
+        """Both products where the method stands: a certificate, and the next snapshot."""
+        self.pair, self.gradient = evaluated_pair(self.problem, self.state.x, self.state.y)
+
+    def evaluated(self) -> Pair:
+        return self.pair
+
+    def restore(self, saved: Saved) -> None:
+        super().restore(saved)
+        self.look()
+
+    def take_snapshot(self, grid: Grid) -> None:
+        del grid
+        s = self.state
+        s.x_snap[:], s.y_snap[:] = s.x, s.y
+        s.gradient[:], s.margins[:] = self.gradient, self.pair.point.u
+        self.ledger.paper_passes += 1
+
+    def epoch(self) -> Iterator[None]:
+        yield from super().epoch()
+        self.look()
 
     def steps_on(self, tile: Any, first: int, count: int, key: np.uint64) -> float:
         del tile

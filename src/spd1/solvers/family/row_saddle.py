@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...control.balance import TileSteps
+from ...control.balance import CautiousSteps
 from ...errors import ParameterError
 from ...kernel.jit import kernel
 from ...kernel.rng import index
@@ -25,7 +25,7 @@ from ..base import Method, typical_labels
 from ..gradient.lazy import repeat_prox
 from ..tuning import ENTRIES_A_CHUNK
 from .states import RowSaddle
-from .tuning import KNOWN_RATIO, UNKNOWN_RATIO
+from .vectors import leeway_of
 
 __all__ = ["RowSaddleMethod"]
 
@@ -68,7 +68,7 @@ class RowSaddleMethod(Method):
     """What SPDC, SPDHG and RPD share."""
 
     step_names = ("eta", "tau")
-    rule = TileSteps
+    rule = CautiousSteps
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
@@ -83,9 +83,8 @@ class RowSaddleMethod(Method):
 
     @property
     def leeway(self) -> float:
-        """By which factor eta / tau may be off at first; with mu and gamma it is known."""
-        p = self.problem
-        return KNOWN_RATIO if p.mu > 0 and p.gamma > 0 else UNKNOWN_RATIO
+        """By which factor eta and tau may be off."""
+        return leeway_of(self.problem)
 
     def shares_of_rows(self) -> np.ndarray:
         """sigma_i / tau: the longest step is allowed to every row."""

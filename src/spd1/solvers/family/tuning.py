@@ -5,6 +5,6 @@ from __future__ import annotations
 MOST_ITERATIONS_A_LOOK = 8  # of whole-matrix methods on small data: a look costs as much as a few
 SAFE_NORM = 1.02  # power iteration finds norms from below, by a per cent or two
 SPDHG_GAMMA = 0.99  # of the theory: the choice of its authors
-KNOWN_RATIO, UNKNOWN_RATIO = 2.0, 8.0  # leeway of eta / tau: both sides strongly convex, or not
+KNOWN_RATIO, UNKNOWN_RATIO = 2.0, 8.0  # leeway of eta and tau: both sides strongly convex, or not
 SADDLE_MIX = 0.5  # saga-saddle: share of uniform draws, so that every line is visited
 STEPS_A_BREATH = 64  # of methods on a row and a column, between two looks at Ctrl-C

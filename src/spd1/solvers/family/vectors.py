@@ -1,4 +1,4 @@
-"""Proximal steps of whole vectors, and the norm that bounds the steps of whole-matrix methods."""
+"""Proximal steps of whole vectors, the norm that bounds steps, and their leeway."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from ...kernel.jit import kernel
 from ...problem import Problem
+from .tuning import KNOWN_RATIO, UNKNOWN_RATIO
 
-__all__ = ["coupling_norm", "dual_prox", "primal_prox"]
+__all__ = ["coupling_norm", "dual_prox", "leeway_of", "primal_prox"]
 
 
 @kernel
@@ -56,3 +57,15 @@ def coupling_norm(
             break
         x = columns * p.adjoint(rows * u)
     return max(norm, 1e-150)
+
+
+def leeway_of(problem: Problem) -> float:
+    """By which factor the first steps may be off, while their product is right.
+
+    With mu and gamma the ratio is known. Where y is scaled before it is certified, as under an l1
+    alone, the certificate says little about it: it stays as it is.
+    """
+    p = problem
+    if p.dual_bounds[0] is not None:
+        return 1.0
+    return KNOWN_RATIO if p.mu > 0 and p.gamma > 0 else UNKNOWN_RATIO

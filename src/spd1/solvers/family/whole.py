@@ -14,13 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...certificate.points import Pair, pair_of
-from ...control.balance import TileSteps
+from ...control.balance import CautiousSteps
 from ...control.steps import StepRule
 from ...errors import ParameterError
 from ..base import Method, Saved, typical_sizes
 from ..tuning import ENTRIES_A_LOOK
-from .tuning import KNOWN_RATIO, MOST_ITERATIONS_A_LOOK, SAFE_NORM, UNKNOWN_RATIO
-from .vectors import coupling_norm, dual_prox, primal_prox
+from .tuning import MOST_ITERATIONS_A_LOOK, SAFE_NORM
+from .vectors import coupling_norm, dual_prox, leeway_of, primal_prox
 
 __all__ = ["Iterate", "WholeMatrix"]
 
@@ -50,7 +50,7 @@ class WholeMatrix(Method):
     """A method whose every iteration multiplies by the whole matrix, forth and back."""
 
     step_names: ClassVar[tuple[str, ...]] = ("eta", "tau")
-    rule: ClassVar[type[StepRule]] = TileSteps
+    rule: ClassVar[type[StepRule]] = CautiousSteps
     takes_cuts = True
     remembers = (*Method.remembers, "averaged", "norm")
     products = 2.0  # passes an iteration
@@ -65,9 +65,8 @@ class WholeMatrix(Method):
 
     @property
     def leeway(self) -> float:
-        """By which factor eta / tau may be off at first; with mu and gamma it is known."""
-        p = self.problem
-        return KNOWN_RATIO if p.mu > 0 and p.gamma > 0 else UNKNOWN_RATIO
+        """By which factor eta and tau may be off."""
+        return leeway_of(self.problem)
 
     def coupling(self) -> float:
         """|C^1/2 A|: eta tau may be its inverse square at most."""
