@@ -214,8 +214,9 @@ def classification(data: str) -> Iterator[Race]:
     }
     if data == "digits":
         theirs = {name: OneVsRestClassifier(one) for name, one in theirs.items()}
+    mine = ours.LogisticRegression(multi_class="ovr")
     yield Race(
-        "LogisticRegression", data, X, y, ours.LogisticRegression(), theirs, "logistic", reg,
+        "LogisticRegression", data, X, y, mine, theirs, "logistic", reg,
         lambda u, b, x: float(np.logaddexp(0.0, -b * u).mean() + 0.5 * l2 * x @ x),
     )  # fmt: skip
     for loss, power in (("hinge", 1), ("squared_hinge", 2)):

@@ -14,7 +14,5 @@ FAR_SHARE = 0.3  # the same where the intercept will be large: ...
 EVEN = 0.1  # ... one class has so much more weight than the other, ...
 FAR = 0.5  # ... or the mean of the targets is so many standard deviations from zero
 FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
-HANDFUL = (
-    32  # columns of tall data: Newton's steps at once (at 20 columns 0.5 to 1.0 of the time)
-)
+HANDFUL = 32  # columns of tall data: Newton's steps at once (at 20 columns 0.5 to 1.0 of the time)
 SAMPLED_ROWS = 64  # rows that tell the length of a row

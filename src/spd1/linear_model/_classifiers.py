@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..design.intercept import Design
-from ..errors import DataError, IncompatibleError, ParameterError
-from ..multinomial.solve import solve_multinomial
+from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet
-from ..result import Result
-from ._base import FOREVER, CertifiedModel, Task, with_callbacks
-from ._chunked import is_chunked, rowwise
-from ._options import number, refuse_unless, solver_of
-from ._progress import Watch
+from ._base import CertifiedModel, Task, with_callbacks
+from ._chunked import rowwise
+from ._multinomial import SeveralClasses
+from ._options import number, refuse_unless
 
 __all__ = ["CertifiedClassifier", "LogisticRegression"]
 
@@ -148,7 +144,7 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
         return np.asarray(np.log(probabilities(scores)))
 
 
-class LogisticRegression(CertifiedClassifier):
+class LogisticRegression(SeveralClasses, CertifiedClassifier):
     """Logistic regression with l1, l2 or both, and a certificate.
 
     Minimises ``C sum_i w_i log(1 + exp(-b_i (x'a_i + intercept))) + l1_ratio |x|_1 +
@@ -269,73 +265,6 @@ class LogisticRegression(CertifiedClassifier):
             return ElasticNet()
         strength = 1.0 / (self.C * total)
         return ElasticNet(l1=ratio * strength, l2=(1.0 - ratio) * strength)
-
-    # Three classes and more as one model
-
-    @property
-    def _multinomial(self) -> bool:
-        return len(self.classes_) > 2 and self.multi_class != "ovr"
-
-    def _tasks(self, codes: np.ndarray, weight: Any, d: int) -> list[Task]:
-        if not self._multinomial:
-            return super()._tasks(codes, weight, d)
-        if self.solver == "liblinear" or solver_of(self.solver, self._default_solver) != "auto":
-            raise ParameterError(
-                f"solver={self.solver!r} knows two classes: leave it at 'auto', or fit one class "
-                "against the rest with multi_class='ovr' or sklearn's OneVsRestClassifier"
-            )
-        share = self._class_weights(codes, weight)
-        c = weight
-        if share is not None:
-            c = share[codes] if weight is None else share[codes] * weight
-        if c is not None and np.any(np.bincount(codes, c, minlength=len(self.classes_)) == 0.0):
-            raise DataError("class_weight and sample_weight leave a class without weight")
-        total = float(len(codes)) if c is None else float(c.sum())
-        return [Task(codes, "multinomial", self._regularizer(total, d), c)]
-
-    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
-        if self._multinomial and is_chunked(X):
-            raise IncompatibleError(
-                "three classes and more as one model take no dask array: use multi_class='ovr', "
-                "or X.compute() if it fits into memory"
-            )
-        return super()._run(X, tasks, weight)
-
-    def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
-        if not self._multinomial:
-            return super()._starting_points(tasks, design)
-        shape = (len(self.classes_), design.d)
-        known = getattr(self, "coef_", ()) if getattr(self, "warm_start", False) else ()
-        if np.shape(known) != shape:
-            return [{}]
-        level = np.broadcast_to(getattr(self, "intercept_", 0.0), shape[:1])
-        last = [level] if design.fit_intercept else []
-        return [{"x0": np.column_stack([np.asarray(self.coef_, dtype=float), *last])}]
-
-    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
-        if not self._multinomial:
-            return super()._solve(design, task, watch, start)
-        weight = design.weight if task.weight is None else task.weight
-        wanted: dict[str, Any] = {**self._settings(), **start}
-        options: dict[str, Any] = {
-            name: wanted.get(name) for name in ("tol", "max_seconds", "verbose", "x0")
-        }
-        return solve_multinomial(
-            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,
-            fit_intercept=design.fit_intercept, callback=watch, **options,
-        )  # fmt: skip
-
-    def _keep(self, results: list[Result], watches: list[Watch], *rest: Any) -> None:
-        whole = results[0]
-        if whole.x.ndim == 2:
-            pairs = zip(whole.x, whole.y.T, strict=True)
-            results = [replace(whole, x=x, y=y) for x, y in pairs]
-        super()._keep(results, watches, *rest)
-        if whole.x.ndim == 2:  # a row a class, but one certificate
-            self.dual_gap_, self.rel_gap_ = whole.gap, whole.rel_gap
-            self.certificate_, self.trace_, self.method_ = (
-                whole.certificate, whole.trace, whole.method,
-            )  # fmt: skip
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class; with "ovr", those of one against the rest, normalised."""

@@ -22,7 +22,7 @@ from .objective import Objective, Point
 from .precondition import choose
 from .proximal import Proximal
 from .smooth import Step, guess, newton_step
-from .tuning import BELOW_ZERO, ENOUGH_DECREASE, MOST_LOOKS, SHORTENINGS, STALLS
+from .tuning import BELOW_ZERO, ENOUGH_DECREASE, MOST_LOOKS, SHORTENINGS, STALLS, TOO_FAR
 
 __all__ = ["solve_multinomial"]
 
@@ -89,7 +89,7 @@ def solve_multinomial(
             "intercept would be minus infinity; leave it out"
         )
     objective.ledger = Ledger(objective.stored, max_passes, max_seconds)
-    x = objective.start() if x0 is None else _starting_point(objective, x0)
+    x = None if x0 is None else _starting_point(objective, x0)
     with one_thread(), np.errstate(all="ignore"):
         return Run(objective, tol).go(x, callback, verbose)
 
@@ -119,7 +119,7 @@ class Run:
         how = "working sets" if self.proximal else f"conjugate gradients, {kind.__name__.lower()}"
         self.label = f"multinomial newton ({how})"
 
-    def go(self, x: np.ndarray, callback: Any, verbose: bool) -> Result:
+    def go(self, x: np.ndarray | None, callback: Any, verbose: bool) -> Result:
         """Run from a point until there is a reason to stop."""
         line = ProgressLine("newton", self.tol) if verbose else None
         self.point = self._better_start(x)
@@ -143,9 +143,12 @@ class Run:
                 line.show(self.trace.rows[-1], self.certificate().rel_gap, last=True)
         return self.result(status)
 
-    def _better_start(self, x: np.ndarray) -> Point:
+    def _better_start(self, x: np.ndarray | None) -> Point:
         """The point given, or nothing but intercepts where that is better."""
-        point, plain = self.objective.at(x), self.objective.at(self.objective.start())
+        plain = self.objective.at(self.objective.start())
+        if x is None:
+            return plain
+        point = self.objective.at(x)
         if not math.isfinite(point.value):
             raise DataError("x0 is too far away: the objective is not finite there")
         return point if point.value < plain.value else plain
@@ -194,8 +197,10 @@ class Run:
 
     def look(self, point: Point, step: Step) -> None:
         """Certify the new point with the chances that the step's model ends at."""
-        p = guess(self.point, step)
-        self.point = point
+        old, self.point = self.point, point
+        if step.decrease > TOO_FAR * max(1.0, 1e3 * self.tol) * old.value:
+            return
+        p = guess(old, step)
         below = float(self.objective.c @ np.maximum(-p, 0.0).sum(axis=0))
         if not below <= BELOW_ZERO:
             return

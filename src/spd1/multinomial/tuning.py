@@ -24,6 +24,7 @@ GOAL_SHARE = 0.1  # share of the gap asked for that a direction may leave
 # Line search
 ENOUGH_DECREASE = 1e-4
 SHORTENINGS = 40
+TOO_FAR = 0.1  # decrease over value: a step so long proves nothing that is worth a product
 BELOW_ZERO = 0.02  # mass that a linear guess of the chances puts below zero: it proves nothing
 
 # l1
