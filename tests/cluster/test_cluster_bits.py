@@ -9,6 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from distributed import futures_of
 
 import spd1
 from spd1 import L1, L2, DataError, IncompatibleError, ParameterError, Problem, solve, write_store
@@ -133,6 +134,17 @@ def test_bulk_operations_by_definition(client, rng):
                 assert problem.primal(x) == pytest.approx(
                     np.mean(np.logaddexp(0.0, -b * (A @ x))) + 0.5 * x @ x
                 )
+
+
+def test_chunks_in_memory_stay_where_they_are(client, rng):
+    A, b = labelled(rng, n=40, d=6)
+    for k, address in enumerate(client.scheduler_info()["workers"]):
+        X = client.persist(chunked(A + k, (4, 1)), workers=[address])
+        client.gather(futures_of(X))  # computed
+        with placed(Problem(X, b, "squared"), client) as problem:
+            team = problem.grid.team
+            assert {seat.address for seat in team.home.values()} == {address}
+            assert len(team.home) == 4
 
 
 def test_what_travels_is_vectors(client, rng):
