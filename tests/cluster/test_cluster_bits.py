@@ -66,6 +66,19 @@ def test_where_no_line_may_be_copied(client, key, rng, monkeypatch):
     same_run(found, solve(problem, engine="threads"))
 
 
+def test_tiles_do_not_travel_where_they_are_large(client, rng, monkeypatch):
+    """Conjugate gradients then take the place of Gram matrices across columns of tiles."""
+    monkeypatch.setattr(tuning, "CLUSTER_COPIES_MB", 100.0 / 2**20)
+    A, b = labelled(rng)
+    for key in ("smooth", "kinks"):
+        with placed(Problem(chunked(A, (3, 2)), b, *PROBLEMS[key]), client) as problem:
+            found = solve(problem, engine="dask", client=client)
+            with pytest.raises(IncompatibleError, match=r"tile \(0, 0\) itself"):
+                problem.grid.gram(problem.c)
+        assert found.converged
+        assert spd1.certify(found.x, Problem(A, b, *PROBLEMS[key]), found.y).rel_gap <= 1.01e-6
+
+
 @pytest.mark.parametrize("method", ["rows", "spd1-vr", pytest.param("spd1", marks=SLOW)])
 def test_tile_methods_in_rounds(client, method, rng):
     A, b = labelled(rng, n=60, d=12)

@@ -106,6 +106,11 @@ def test_the_command_line(client, tmp_path, rng):
     assert done.exit_code == 0, done.stderr
     expected = solve(Problem(A, b, reg=L2(0.01)))
     np.testing.assert_allclose(load_model(model).x, expected.x, atol=1e-3)
+    words[-1] = str(tmp_path / "n.spd1")
+    more = ["--intercept", "--engine", "dask", "--scheduler", address]
+    assert CliRunner().invoke(app, [*words, *more]).exit_code == 0
+    found = load_model(tmp_path / "n.spd1")
+    assert found.certify(A, b).rel_gap <= 1.01e-6
     wrong = CliRunner().invoke(app, [*words, "--force", "--workers", "2"])
     assert wrong.exit_code == 2
     assert "for engine 'dask'" in " ".join(wrong.stderr.split())
