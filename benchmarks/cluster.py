@@ -28,6 +28,7 @@ from distributed import Client, LocalCluster
 import spd1
 from spd1.cluster import placed
 from spd1.data.chunked import sizes
+from spd1.io import read_data
 
 PROBLEMS = {
     "logistic": ("logistic", 0.0, 1e-3),
@@ -55,7 +56,7 @@ def synthetic(gigabytes: float, columns: int, grid: tuple[int, int]) -> tuple[An
 
 
 def from_file(folder: Path, name: str, grid: tuple[int, int]) -> tuple[Any, np.ndarray]:
-    data = spd1.io.read_data(folder / f"{name}.svm.bz2")
+    data = read_data(folder / f"{name}.svm.bz2")
     A = data.A.toarray() if data.A.nnz > 0.3 * np.prod(data.A.shape) else sp.csr_array(data.A)
     labels = np.where(data.b == np.unique(data.b)[-1], 1.0, -1.0)
     chunks = sizes(A.shape[0], grid[0]), sizes(A.shape[1], grid[1])

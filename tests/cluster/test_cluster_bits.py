@@ -9,6 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from distributed import futures_of
 
 import spd1
 from spd1 import L1, L2, DataError, IncompatibleError, ParameterError, Problem, solve, write_store
@@ -31,8 +32,15 @@ PROBLEMS = {
 GRIDS = [(5, 1), (1, 3), (3, 2)]
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("key", PROBLEMS)
+SLOW = pytest.mark.slow
+CASES = [
+    ("smooth", False), ("smooth", True), ("kinks", True), ("least squares", False),
+    pytest.param("dual", True, marks=SLOW), pytest.param("dual", False, marks=SLOW),
+    pytest.param("kinks", False, marks=SLOW), pytest.param("least squares", True, marks=SLOW),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "sparse"), CASES)
 def test_the_bits_of_threads(client, key, sparse, rng):
     A, b = labelled(rng)
     for grid in GRIDS:
@@ -44,7 +52,7 @@ def test_the_bits_of_threads(client, key, sparse, rng):
         same_run(found, expected)
 
 
-@pytest.mark.parametrize("key", ["smooth", "kinks", "dual"])
+@pytest.mark.parametrize("key", ["smooth", "kinks", pytest.param("dual", marks=SLOW)])
 def test_where_no_line_may_be_copied(client, key, rng, monkeypatch):
     """Then every question is a message about all tiles."""
     monkeypatch.setattr(tuning, "CLUSTER_COPIES_MB", 100.0 / 2**20)
@@ -58,24 +66,33 @@ def test_where_no_line_may_be_copied(client, key, rng, monkeypatch):
     same_run(found, solve(problem, engine="threads"))
 
 
-@pytest.mark.parametrize("method", ["rows", "spd1-vr", "spd1"])
+def test_tiles_do_not_travel_where_they_are_large(client, rng, monkeypatch):
+    """Conjugate gradients then take the place of Gram matrices across columns of tiles."""
+    monkeypatch.setattr(tuning, "CLUSTER_COPIES_MB", 100.0 / 2**20)
+    A, b = labelled(rng)
+    for key in ("smooth", "kinks"):
+        with placed(Problem(chunked(A, (3, 2)), b, *PROBLEMS[key]), client) as problem:
+            found = solve(problem, engine="dask", client=client)
+            with pytest.raises(IncompatibleError, match=r"tile \(0, 0\) itself"):
+                problem.grid.gram(problem.c)
+        assert found.converged
+        assert spd1.certify(found.x, Problem(A, b, *PROBLEMS[key]), found.y).rel_gap <= 1.01e-6
+
+
+@pytest.mark.parametrize("method", ["rows", "spd1-vr", pytest.param("spd1", marks=SLOW)])
 def test_tile_methods_in_rounds(client, method, rng):
     A, b = labelled(rng, n=60, d=12)
     settings = {"tol": 1e-6, "max_passes": 30}
     for grid in GRIDS:
-        for reg in (L2(0.05),):
-            problem = cut_problem(A, b, "logistic", reg, grid, True)
-            expected = solve(problem, method, engine="threads", **settings)
-            X = chunked(A, grid, True)
-            found = solve(
-                Problem(X, b, "logistic", reg), method, engine="dask", client=client, **settings
-            )
-            same_run(found, expected)
+        problem = cut_problem(A, b, "logistic", L2(0.05), grid, True)
+        expected = solve(problem, method, engine="threads", **settings)
+        X = Problem(chunked(A, grid, True), b, "logistic", L2(0.05))
+        same_run(solve(X, method, engine="dask", client=client, **settings), expected)
 
 
 def test_any_number_of_workers(client, rng):
     A, b = labelled(rng)
-    problem = Problem(chunked(A, (4, 2)), b, "squared_hinge", L2(0.01))
+    problem = Problem(chunked(A, (4, 2)), b, "logistic", L2(0.01))
     two = solve(problem, engine="dask", client=client)
     with cluster_of(3) as other:
         same_run(solve(problem, engine="dask", client=other), two)
@@ -130,6 +147,17 @@ def test_bulk_operations_by_definition(client, rng):
                 assert problem.primal(x) == pytest.approx(
                     np.mean(np.logaddexp(0.0, -b * (A @ x))) + 0.5 * x @ x
                 )
+
+
+def test_chunks_in_memory_stay_where_they_are(client, rng):
+    A, b = labelled(rng, n=40, d=6)
+    for k, address in enumerate(client.scheduler_info()["workers"]):
+        X = client.persist(chunked(A + k, (4, 1)), workers=[address])
+        client.gather(futures_of(X))  # computed
+        with placed(Problem(X, b, "squared"), client) as problem:
+            team = problem.grid.team
+            assert {seat.address for seat in team.home.values()} == {address}
+            assert len(team.home) == 4
 
 
 def test_what_travels_is_vectors(client, rng):

@@ -27,7 +27,7 @@ def client():
         yield client
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_classifiers(client, sparse, rng):
     A, _ = labelled(rng, n=120, d=6)
     y = np.array(["no", "so", "yes"])[np.argmax(A[:, :3], axis=1)]
@@ -55,8 +55,8 @@ def test_classifiers(client, sparse, rng):
 def test_two_classes_and_targets(client, rng):
     A, b = labelled(rng, n=120, d=6)
     X = chunked(A, (3, 2))
-    model = ERMClassifier("squared_hinge", l2=0.1, fit_intercept=False, tol=1e-8).fit(X, b)
-    expected = solve(Problem(A, b, "squared_hinge", L2(0.1)), tol=1e-8)
+    model = ERMClassifier("logistic", l2=0.1, fit_intercept=False, tol=1e-8).fit(X, b)
+    expected = solve(Problem(A, b, "logistic", L2(0.1)), tol=1e-8)
     np.testing.assert_allclose(model.coef_[0], expected.x, atol=1e-4)
     np.testing.assert_array_equal(model.predict(X).compute(), model.predict(A))
     assert model.decision_function(X).shape == (120,)
@@ -106,6 +106,11 @@ def test_the_command_line(client, tmp_path, rng):
     assert done.exit_code == 0, done.stderr
     expected = solve(Problem(A, b, reg=L2(0.01)))
     np.testing.assert_allclose(load_model(model).x, expected.x, atol=1e-3)
+    words[-1] = str(tmp_path / "n.spd1")
+    more = ["--intercept", "--engine", "dask", "--scheduler", address]
+    assert CliRunner().invoke(app, [*words, *more]).exit_code == 0
+    found = load_model(tmp_path / "n.spd1")
+    assert found.certify(A, b).rel_gap <= 1.01e-6
     wrong = CliRunner().invoke(app, [*words, "--force", "--workers", "2"])
     assert wrong.exit_code == 2
     assert "for engine 'dask'" in " ".join(wrong.stderr.split())

@@ -24,12 +24,12 @@ def pids(client):
 def killing(monkeypatch, client, rounds):
     """Kill a worker that holds tiles when it has just been asked for something; who was killed."""
     killed, ask = [], Team._replies
-    processes = dict(client.run(os.getpid))
 
     def replies(team, asked):
         team.asked = getattr(team, "asked", 0) + 1
         if team.asked in rounds:
-            killed.append(processes.pop(asked[0][0].address))
+            address = asked[0][0].address
+            killed.append(client.run(os.getpid, workers=[address])[address])
             threading.Timer(0.001, os.kill, (killed[-1], signal.SIGKILL)).start()
         return ask(team, asked)
 

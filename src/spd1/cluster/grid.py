@@ -78,6 +78,11 @@ class ClusterGrid(Grid):
         return sum(note.nbytes for note in self.team.notes.values())
 
     @property
+    def far(self) -> bool:
+        """Whether all tiles are too much to move: two of one row may lie on two machines."""
+        return self.nbytes > self.copies
+
+    @property
     def checksums(self) -> str:
         """Of every tile: made on the workers, when first asked for."""
 

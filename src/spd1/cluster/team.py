@@ -136,20 +136,32 @@ class Team:
                     places += self._leave(seat)
 
     def _assigned(self, places: list[Place]) -> list[tuple[str, list[Place], int]]:
-        """Which worker gets which tiles: neighbours together, equal numbers, the idle first."""
+        """Which worker gets which tiles: where they lie already, else neighbours together."""
         workers = self.workers()
-        held = dict.fromkeys(workers, 0)
+        mine: dict[str, list[Place]] = {at: [] for at in workers}
+        there = self._in_memory(places)
+        for place in places:
+            at = next((at for at in there.get(place, ()) if at in workers), None)
+            if at is not None:
+                mine[at].append(place)
+        others = [place for place in places if not any(place in some for some in mine.values())]
+        held = {at: len(some) for at, some in mine.items()}
         for seat in self.seats:
             held[seat.address] = held.get(seat.address, 0) + len(seat.places)
-        goal = -(-(sum(held.values()) + len(places)) // len(workers))
-        room = {at: max(goal - held[at], 0) for at in workers}
-        found, first = [], 0
-        for at in sorted(workers, key=lambda at: (held[at], at)):
-            some = places[first : first + room[at]]
+        goal, first = -(-(sum(held.values()) + len(others)) // len(workers)), 0
+        for at in sorted(workers, key=lambda at: (held[at], at)):  # the idle first
+            some = others[first : first + max(goal - held[at], 0)]
             first += len(some)
-            if some:
-                found.append((at, some, workers[at]))
-        return found
+            mine[at] = sorted(mine[at] + some)
+        return [(at, some, workers[at]) for at, some in mine.items() if some]
+
+    def _in_memory(self, places: list[Place]) -> dict[Place, list[str]]:
+        """Where chunks lie that somebody has computed before, such as ``array.persist()``."""
+        if not self.source.lazy:
+            return {}
+        keys = {place: self.source.chunks[place].key for place in places}
+        found = self.client.sync(self.client.scheduler.who_has, keys=list(keys.values()))
+        return {place: list(found.get(key, ())) for place, key in keys.items()}
 
     def _seat(self, address: str, places: list[Place], n_threads: int) -> Seat:
         chunks: list[Any] = [self.source.chunks[place] for place in places]

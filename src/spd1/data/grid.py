@@ -143,6 +143,11 @@ class Grid:
         """What a tile is: Dense, CSR or CSC."""
         return type(self.tiles[0][0]).__name__
 
+    @property
+    def far(self) -> bool:
+        """Whether products of tiles with each other would move more than may be copied."""
+        return False
+
     def stored_in(self, row: int, column: int) -> int:
         """Stored entries of a tile."""
         return int(self.tiles[row][column].stored)

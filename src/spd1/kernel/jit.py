@@ -125,7 +125,7 @@ class Kernel:
         object, go on through it.
         """
         self.aside = True
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():  # others may import meanwhile
             if name.startswith(PACKAGE + "."):
                 names = [key for key, value in vars(module).items() if value is self]
                 for key in names:

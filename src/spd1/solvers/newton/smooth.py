@@ -62,9 +62,10 @@ class SmoothDirection:
         else:
             factor = OUTER_PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
         largest = LARGEST_ONCE if p.loss.quadratic and dense else LARGEST_SMOOTH_GRAM
-        if p.n > largest or not np.all(self.l2 > 0):
+        rows, columns = p.grid.shape
+        if p.n > largest or not np.all(self.l2 > 0) or (p.grid.far and rows > 1):
             by_rows = math.inf
-        if p.d > largest:
+        if p.d > largest or (p.grid.far and columns > 1):
             factor = math.inf
         by_columns = steps * factor
         cheapest = min(by_reading, by_rows, by_columns)
