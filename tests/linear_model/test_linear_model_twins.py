@@ -53,6 +53,16 @@ def test_alphas_of_targets_must_be_as_many_as_these(pair):
         ours.Ridge(alpha=[1.0, 2.0, 3.0]).fit(X, np.column_stack([t, t]))
 
 
+def test_polishing_one_target_does_not_stop_the_next(rng):
+    """Targets without noise: the gap stops to shrink above what small data is solved to."""
+    X = rng.normal(size=(50, 10))
+    Y = X @ rng.normal(size=(10, 3))
+    for alpha in (1e-10, 1e-5, 1.0):
+        model = ours.Ridge(alpha=alpha, fit_intercept=False).fit(X, Y)
+        best = np.linalg.solve(X.T @ X + alpha * np.eye(10), X.T @ Y)
+        np.testing.assert_allclose(model.coef_, best.T, atol=1e-6)
+
+
 def test_linear_regression_is_least_squares(pair):
     X, t = pair
     model = ours.LinearRegression().fit(X, t)

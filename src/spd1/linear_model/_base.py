@@ -157,7 +157,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             context = self._subtask(root, tasks, k)
             outcome = self._solve_task(design, task, start, context, iterations)
             outcomes.append(outcome)
-            if outcome[0].status == "interrupted" and outcome[1].reason in ("", "Ctrl-C"):
+            result, watch = outcome
+            stopped = result.status == "interrupted" and result.rel_gap > self._tol()
+            if stopped and watch.reason in ("", "Ctrl-C"):
                 iterations = 0  # a first certified point for what is left, and out
         return outcomes
 

@@ -187,6 +187,10 @@ def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarr
 
 
 def _tasks(twin: Any, model: Any, y: np.ndarray, weight: Any, d: int) -> list[Task]:
+    if isinstance(twin, CertifiedClassifier) and y.ndim == 1:
+        strange = np.setdiff1d(y, model.classes_)
+        if len(strange):
+            raise DataError(f"y has labels that {type(model).__name__} has not seen: {strange[:3]}")
     if isinstance(twin, RidgeClassifier):
         columns, weight = twin._targets(y, weight)
         total = float(len(y)) if weight is None else float(weight.sum())
@@ -199,9 +203,6 @@ def _tasks(twin: Any, model: Any, y: np.ndarray, weight: Any, d: int) -> list[Ta
             Task(np.ascontiguousarray(b), twin._loss(), twin._regularizer(total, d, k), None)
             for k, b in enumerate(targets)
         ]
-    strange = np.setdiff1d(y, model.classes_)
-    if len(strange):
-        raise DataError(f"y has labels that {type(model).__name__} has not seen: {strange[:3]}")
     twin.classes_ = model.classes_
     return list(twin._tasks(np.searchsorted(model.classes_, y), weight, d))
 
