@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...control.balance import CautiousSteps
+from ...control.balance import CautiousSteps, TileSteps
+from ...control.steps import StepRule
 from ...errors import ParameterError
 from ...kernel.jit import kernel
 from ...kernel.rng import index
@@ -68,7 +69,6 @@ class RowSaddleMethod(Method):
     """What SPDC, SPDHG and RPD share."""
 
     step_names = ("eta", "tau")
-    rule = CautiousSteps
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
@@ -80,6 +80,11 @@ class RowSaddleMethod(Method):
         self.reach = self.weights * p.row_norms_squared  # n c_i |a_i|^2
         self.longest = max(float(self.reach.max()), 1e-300)  # R^2
         self.shares = self.shares_of_rows()
+
+    @property
+    def rule(self) -> type[StepRule]:  # type: ignore[override]
+        """Where both sides are strongly convex steps may change for ever, and go far."""
+        return TileSteps if self.problem.mu > 0 and self.problem.gamma > 0 else CautiousSteps
 
     @property
     def leeway(self) -> float:
