@@ -20,7 +20,7 @@ from ..result import Result
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
-from .tuning import EXACT, SMALL
+from .tuning import POLISHED, SMALL_DATA
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -44,7 +44,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """
 
     _default_solver = "auto"
-    _exact = EXACT
+    _exact = POLISHED
     coef_: Any
     intercept_: Any
     dual_coef_: Any
@@ -194,7 +194,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _target(self, design: Design) -> float:
         """Relative gap to ask ``solve`` for: less than ``tol`` where that costs little."""
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(self._tol(), self._exact) if stored <= SMALL else self._tol()
+        return min(self._tol(), self._exact) if stored <= SMALL_DATA else self._tol()
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)

@@ -15,7 +15,7 @@ from ..result import Result
 from ._base import Task
 from ._options import number, refuse_unless
 from ._regressors import CertifiedRegressor
-from .tuning import SMALL
+from .tuning import SMALL_DATA
 
 __all__ = ["GammaRegressor", "LogLinkRegressor", "PoissonRegressor", "TweedieRegressor"]
 
@@ -74,7 +74,7 @@ class LogLinkRegressor(CertifiedRegressor):
     def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
         """Solve; of the solutions that dependent columns without penalty leave, the shortest."""
         results = super()._run(X, tasks, weight)
-        if self.alpha == 0.0 and not sp.issparse(X) and X.size <= SMALL:
+        if self.alpha == 0.0 and not sp.issparse(X) and X.size <= SMALL_DATA:
             mean = np.average(X, axis=0, weights=weight) if self.fit_intercept else 0.0
             _, s, rows = np.linalg.svd(np.asarray(X, dtype=float) - mean, full_matrices=False)
             rows = rows[s > max(X.shape) * np.finfo(X.dtype).eps * s.max(initial=0.0)]

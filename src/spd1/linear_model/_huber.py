@@ -14,7 +14,7 @@ from ._base import Task
 from ._options import number
 from ._progress import Watch
 from ._regressors import CertifiedRegressor
-from .tuning import EXACT_HUBER
+from .tuning import POLISHED_HUBER
 
 __all__ = ["HuberRegressor"]
 
@@ -59,7 +59,7 @@ class HuberRegressor(CertifiedRegressor):
     (array([2.]), True)
     """
 
-    _exact = EXACT_HUBER
+    _exact = POLISHED_HUBER
 
     def __init__(
         self,

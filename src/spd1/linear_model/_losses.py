@@ -18,9 +18,9 @@ from ._base import Task
 from ._options import flag, number, refuse_unless
 from ._progress import Watch
 from ._regressors import CertifiedRegressor
-from .tuning import MOST_AT_A_VERTEX, ROUNDING, ZERO
+from .tuning import MOST_AT_A_VERTEX, VERTEX_LOSS, ZERO
 
-FIELDS = {field.name for field in fields(Result)}
+OF_A_RESULT = {field.name for field in fields(Result)}
 
 __all__ = ["LinearSVR", "QuantileRegressor"]
 
@@ -208,8 +208,8 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     except np.linalg.LinAlgError:  # these samples meet in more than a point
         return result
     proof = certify_point(vertex, problem, result.y)
-    worse = proof.primal > result.primal + ROUNDING * abs(result.primal)
+    worse = proof.primal > result.primal + VERTEX_LOSS * abs(result.primal)
     if worse or not proof.rel_gap <= max(result.rel_gap, tol):
         return result
-    values = {name: getattr(proof, name) for name in proof._fields if name in FIELDS}
+    values = {name: getattr(proof, name) for name in proof._fields if name in OF_A_RESULT}
     return replace(result, x=vertex, **values)

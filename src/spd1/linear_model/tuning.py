@@ -12,12 +12,12 @@ BALANCE_STEPS = 100  # of Newton's, towards multinomial dual points that balance
 
 # Small data is solved further than asked for: it costs little, and predictions, whose error is the
 # square root of the gap, then agree with those of any exact solver in the digits people compare
-SMALL = 200_000  # stored entries
-EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
-EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice
+SMALL_DATA = 200_000  # stored entries
+POLISHED = 1e-20  # relative gap: it has no rounding of its own to stop at
+POLISHED_HUBER = 1e-10  # below, the scale has to be searched for slice by slice
 
 ZERO = 1e-7  # share of the largest coefficient below which one may be zero at the vertex nearby
-ROUNDING = 1e-12  # of an objective: what a vertex may be worse by
+VERTEX_LOSS = 1e-12  # of an objective: what a vertex may be worse by
 MOST_AT_A_VERTEX = 500  # coefficients: a vertex solves equations in all of them
 
 # Paths
