@@ -18,7 +18,7 @@ from ._base import Task
 from ._options import flag, number, refuse_unless
 from ._progress import Watch
 from ._regressors import CertifiedRegressor
-from .tuning import MOST_AT_A_VERTEX, VERTEX_LOSS, ZERO
+from .tuning import MOST_AT_A_VERTEX, VERTEX_LOSS, ZERO_AT_VERTEX
 
 OF_A_RESULT = {field.name for field in fields(Result)}
 
@@ -192,7 +192,7 @@ def at_a_vertex(design: Design, task: Task, result: Result, tol: float) -> Resul
     coefficients that are not: it is exact there, and coefficients without use are exactly zero.
     """
     x = result.x
-    some = np.abs(x) > ZERO * np.abs(x).max(initial=0.0)
+    some = np.abs(x) > ZERO_AT_VERTEX * np.abs(x).max(initial=0.0)
     if design.fit_intercept:
         some[-1] = True
     columns = np.flatnonzero(some)
