@@ -16,9 +16,7 @@ SMALL_DATA = 200_000  # stored entries
 POLISHED = 1e-20  # relative gap: it has no rounding of its own to stop at
 POLISHED_HUBER = 1e-10  # below, the scale has to be searched for slice by slice
 
-ZERO_AT_VERTEX = (
-    1e-7  # share of the largest coefficient below which one may be zero at the vertex nearby
-)
+ZERO_AT_VERTEX = 1e-7  # share of the largest coefficient below which one may be zero at a vertex
 VERTEX_LOSS = 1e-12  # of an objective: what a vertex may be worse by
 MOST_AT_A_VERTEX = 500  # coefficients: a vertex solves equations in all of them
 
