@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -223,7 +223,9 @@ class _AlphaSearch(CertifiedModel):
         return router.add(splitter=self.cv, method_mapping=split)
 
     def _scorer(self) -> Any:
-        return check_scoring(self, scoring=self.scoring, allow_none=True)
+        if self.scoring is None:  # by name: a scorer that asks the estimator would route in circles
+            return get_scorer("accuracy" if self._classifies else "r2")
+        return check_scoring(self, scoring=self.scoring)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
