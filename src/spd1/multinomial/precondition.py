@@ -19,8 +19,10 @@ from .tuning import (
     BLOCK_MOST,
     CONJUGATE_STEPS,
     DIAGONAL_STEPS,
+    EARLY_SHARE,
     FACTOR_DAMPINGS,
     FULL_MOST,
+    LOOSE_SHARE,
     ROWS_PER_COLUMN,
     ROWS_PER_UNKNOWN,
     SCALED_COPY,
@@ -79,6 +81,8 @@ def newton_matrix(A: np.ndarray, c: np.ndarray, chances: np.ndarray) -> np.ndarr
 class Whole:
     """The Newton matrix of some rows, factored."""
 
+    early_share = EARLY_SHARE
+
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         D, K = objective.size, objective.K
         most = ROWS_PER_UNKNOWN * D * K if objective.l2 > 0.0 else objective.n
@@ -106,6 +110,8 @@ def _fix_means(H: np.ndarray, objective: Objective) -> None:
 class Blocks:
     """The blocks of each class with itself, of some rows, factored."""
 
+    early_share = EARLY_SHARE
+
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         which, factor = some_rows(objective, ROWS_PER_COLUMN * objective.size)
         A = objective.dense_rows(which)
@@ -125,6 +131,8 @@ class Blocks:
 
 class Diagonal:
     """The diagonal alone."""
+
+    early_share = LOOSE_SHARE
 
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         bend = chances * (1.0 - chances) * objective.c

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..certificate.tuning import REACH
 from .objective import Objective, Point
-from .tuning import EARLY, EARLY_SHARE, FORCING, GOAL_SHARE, MOST_STEPS
+from .tuning import EARLY, FORCING, GOAL_SHARE, MOST_STEPS
 
 __all__ = ["Step", "bent", "guess", "levelled", "newton_step"]
 
@@ -65,7 +65,7 @@ def newton_step(objective: Objective, point: Point, make: Any, goal: float) -> S
             break
         wish = inverse.solve(left)
         before, size = size, float(np.vdot(left, wish))
-        if decrease > EARLY * point.value and 0.5 * size <= EARLY_SHARE * decrease:
+        if decrease > EARLY * point.value and 0.5 * size <= inverse.early_share * decrease:
             break
         along = wish + (size / before) * along
     return levelled(objective, point, Step(x, z, decrease))

@@ -17,6 +17,7 @@ from ..kernel.jit import clock
 from ..loop.progress import ProgressLine
 from ..regularizers import as_regularizer
 from ..result import Progress, Result, Trace
+from ..solve import keep_pages
 from .bound import Bound, certificate_of, nothing_known, prove, simplex
 from .objective import Objective, Point
 from .precondition import choose
@@ -90,6 +91,7 @@ def solve_multinomial(
         )
     objective.ledger = Ledger(objective.stored, max_passes, max_seconds)
     x = None if x0 is None else _starting_point(objective, x0)
+    keep_pages()
     with one_thread(), np.errstate(all="ignore"):
         return Run(objective, tol).go(x, callback, verbose)
 

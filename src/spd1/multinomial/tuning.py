@@ -19,6 +19,7 @@ MOST_STEPS = 300
 FORCING = 0.1  # share of the decrease that a direction may leave, at most
 EARLY = 1e-2  # decrease over value: while it is larger, nothing can be proven yet, ...
 EARLY_SHARE = 0.02  # ... and a direction may leave such a share of the decrease
+LOOSE_SHARE = 0.3  # the same with a diagonal alone, where conjugate steps are many
 GOAL_SHARE = 0.1  # share of the gap asked for that a direction may leave
 
 # Line search
