@@ -32,8 +32,10 @@ def test_classifiers(client, sparse, rng):
     A, _ = labelled(rng, n=120, d=6)
     y = np.array(["no", "so", "yes"])[np.argmax(A[:, :3], axis=1)]
     X = chunked(A, (3, 2), sparse)
-    model = LogisticRegression(tol=1e-7).fit(X, da.from_array(y, chunks=40))
-    other = LogisticRegression(tol=1e-7).fit(A, y)
+    with pytest.raises(IncompatibleError, match="multi_class='ovr'"):
+        LogisticRegression(tol=1e-7).fit(X, y)
+    model = LogisticRegression(tol=1e-7, multi_class="ovr").fit(X, da.from_array(y, chunks=40))
+    other = LogisticRegression(tol=1e-7, multi_class="ovr").fit(A, y)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=2e-3)
     np.testing.assert_allclose(model.intercept_, other.intercept_, atol=2e-3)
     assert np.all(model.rel_gap_ <= 1e-7)

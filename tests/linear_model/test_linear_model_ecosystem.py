@@ -250,7 +250,7 @@ def test_ctrl_c_keeps_the_best_answer(labelled, monkeypatch):
 
     monkeypatch.setattr(_base, "Watch", Interrupted)
     with pytest.warns(ConvergenceWarning) as caught:
-        model = ours.LogisticRegression(tol=1e-12, solver="rows").fit(X, y)
+        model = ours.LogisticRegression(tol=1e-12, solver="rows", multi_class="ovr").fit(X, y)
     assert model.coef_.shape == (3, D)
     assert np.all(np.isfinite(model.rel_gap_))
     assert all("Ctrl-C" in str(warning.message) for warning in caught)

@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator
 import spd1.linear_model as ours
 
 SECONDS = float(os.environ.get("SPD1_OWN_SECONDS", "60"))
-REPORT = os.environ["SPD1_OWN_REPORT"]
+REPORT = os.environ.get("SPD1_OWN_REPORT", os.devnull)
 THEIRS = os.environ.get("SPD1_OWN_THEIRS") == "1"
 
 OFFERED = {

@@ -39,7 +39,12 @@ Into = Annotated[
 # Estimators by loss: what spd1.linear_model fits by default, and what else they are taken for.
 USUAL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "logistic": [("LogisticRegression", {}), ("LogisticRegression", {"l1_ratio": 1.0})],
-    "squared": [("Ridge", {}), ("Lasso", {"alpha": 0.1}), ("ElasticNet", {"alpha": 0.1})],
+    "squared": [
+        ("Ridge", {}),
+        ("Lasso", {"alpha": 0.1}),
+        ("ElasticNet", {"alpha": 0.1}),
+        ("LinearRegression", {}),
+    ],
     "hinge": [("LinearSVC", {"loss": "hinge"})],
     "squared hinge": [("LinearSVC", {})],
 }
@@ -49,6 +54,8 @@ MORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "absolute": [("ERMRegressor", {"loss": "absolute"})],
     "epsilon-insensitive": [("LinearSVR", {}), ("LinearSVR", {"epsilon": 0.1})],
     "poisson": [("PoissonRegressor", {})],
+    "gamma": [("GammaRegressor", {})],
+    "tweedie": [("TweedieRegressor", {"power": 1.5})],
 }
 CROSS_VALIDATED = {"logistic": ["LogisticRegressionCV"], "squared": ["LassoCV", "ElasticNetCV"]}
 
@@ -88,6 +95,8 @@ def targets(loss: str, margin: np.ndarray) -> np.ndarray:
     """Labels, counts or numbers, as the loss asks."""
     if loss in ("logistic", "hinge", "squared hinge"):
         return np.where(margin > 0, 1.0, -1.0)
+    if loss in ("gamma", "tweedie"):
+        return np.exp(0.5 * margin)
     return np.floor(np.exp(0.5 * margin)) if loss == "poisson" else margin
 
 

@@ -251,10 +251,7 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
         )  # fmt: skip
         number(self.C, "C", open_low=True)
         logistic_ratio(self.penalty, self.l1_ratio)
-        refuse_unless(
-            self.dual, (False,), "dual chooses a form of liblinear's problem; spd1 always solves "
-            "both and certifies one with the other: leave it at False",
-        )  # fmt: skip
+        refuse_unless(self.dual, (False, True), "dual must be True or False; it changes nothing")
 
     def _loss(self) -> Any:
         return "logistic"
@@ -268,13 +265,13 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class; with "ovr", those of one against the rest, normalised."""
-        share = class_shares if self._multinomial else probabilities
-        return rowwise(share, self.decision_function(X))
+        scores = self.decision_function(X)
+        return rowwise(class_shares if self._multinomial else probabilities, scores)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class."""
-        share = class_log_shares if self._multinomial else log_probabilities
-        return rowwise(share, self.decision_function(X))
+        scores = self.decision_function(X)
+        return rowwise(class_log_shares if self._multinomial else log_probabilities, scores)
 
 
 def class_shares(scores: np.ndarray) -> np.ndarray:

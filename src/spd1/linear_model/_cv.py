@@ -166,7 +166,8 @@ class ElasticNetCV(ElasticNet):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self._check_parameters()
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        targets = np.asarray(y)
+        if targets.ndim == 2 and targets.shape[1] > 1:
             raise DataError(
                 f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn: a "
                 "penalty that joins targets is another problem, which spd1 does not solve"

@@ -165,6 +165,7 @@ intercept_scaling, random_state, multi_class
             class_weight=self.class_weight, solver=self.solver, multi_class=self.multi_class,
             tol=self.tol, random_state=self.random_state, verbose=self.verbose,
         )  # fmt: skip
+        judge._exact = math.inf  # folds end at tol
         judge._refuse_one_class(classes, codes, part)
         judge.classes_, judge.n_features_in_ = classes, X.shape[1]
         design = Design(X[train], bool(self.fit_intercept), part)

@@ -54,7 +54,7 @@ def measure(A, b, c, l2, loss, first, last, reach, y):
 
 
 @helper
-def look_at_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums):
+def look_along_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums):
     """Margins of some rows, and what they add to shift, primal, conjugate and gap."""
     shift, primal, conjugate, gap = 0.0, 0.0, 0.0, 0.0
     for i in range(first, last):
@@ -73,7 +73,7 @@ def look_at_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums):
 
 
 @helper
-def look_at_columns(G, l1, first, last, sums):
+def look_along_columns(G, l1, first, last, sums):
     """What some columns add to |soft(G)|^2, |soft(G)|_1 and |G|^2."""
     total, size, square = 0.0, 0.0, 0.0
     for j in range(first, last):
@@ -172,12 +172,12 @@ def ascend_together(
                 low, high = ends[k], ends[k + 1]
                 sums[k, 0] = sieve(reach, b, loss, u, y, settings[HOW_NEAR], low, high, rows)
             elif k < pieces:
-                look_at_rows(
+                look_along_rows(
                     A, b, c, reach, loss, l1, scale, G, y, ends[k], ends[k + 1], u, sums[k]
                 )
             else:
                 p = k - pieces
-                look_at_columns(G, l1, cut(d, parts, p), cut(d, parts, p + 1), sums[k])
+                look_along_columns(G, l1, cut(d, parts, p), cut(d, parts, p + 1), sums[k])
             task_done(board)
             k = draw(board, leads)
         if not leads:

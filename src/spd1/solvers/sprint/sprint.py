@@ -249,13 +249,12 @@ def dash(
             if callback is not None and heard(callback, state.rows[-looks:]):
                 status = "interrupted"
         near = state.rows[-1].rel_gap <= state.aim
-        status = "" if near else status
         if state.over or status or ledger.spent:
-            if status and keeper is not None:
+            if status and not near and keeper is not None:
                 keeper.write(state)
             c = state.runner.certificate(state.rows[-1], floor, state.tol)
             wanted = near and state.tol < c.rel_gap < NEARLY_PROVEN * state.tol
-            if not (wanted and state.left >= 1.0):
+            if status or not (wanted and state.left >= 1.0):
                 return c, status
             state.aim, state.over = 0.1 * state.aim, False
         if keeper is not None:
