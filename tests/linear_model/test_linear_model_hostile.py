@@ -151,7 +151,7 @@ def test_counts_must_be_counts(pair):
 
 
 MEANINGLESS = [
-    (ours.LogisticRegression(dual=True), "leave it at False"),
+    (ours.LogisticRegression(dual="maybe"), "dual must be True or False"),
     (ours.LogisticRegression(penalty="l1", l1_ratio=0.3), "contradicts"),
     (ours.LogisticRegression(penalty="l3"), "penalty must be"),
     (ours.LogisticRegression(C=0.0), "C must be a number"),
