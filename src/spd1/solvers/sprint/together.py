@@ -10,7 +10,14 @@ from ...data.crew import Crew, line_ends
 from ...kernel.team import new_board
 from ...problem import Problem
 from ..merging import BOARD, TASK_SUMS, call_all
-from ..tuning import MERGE_PIECES, TEAM_BLOCKS, TEAM_STRETCHES, WORTH_A_MERGE, WORTH_A_TEAM
+from ..tuning import (
+    MERGE_PIECES,
+    SPARSE_TEAM,
+    TEAM_BLOCKS,
+    TEAM_STRETCHES,
+    WORTH_A_MERGE,
+    WORTH_A_TEAM,
+)
 from .ascent_blocks import ascend_together
 from .tuning import LOOK_PIECES
 
@@ -59,6 +66,7 @@ class Team:
 def team_for(problem: Problem, A: Any) -> Team | None:
     """A team for data that is worth one, if there is a crew."""
     crew = problem.grid.crew
-    if crew is None or problem.stored < WORTH_A_TEAM:
+    least = WORTH_A_TEAM if problem.grid.dense else SPARSE_TEAM * WORTH_A_TEAM
+    if crew is None or problem.stored < least:
         return None
     return Team(problem, A, crew)
