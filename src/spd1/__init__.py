@@ -3,7 +3,7 @@
 >>> import numpy as np, spd1
 >>> rng = np.random.default_rng(0)
 >>> A = rng.normal(size=(50, 200)); b = np.sign(A @ rng.normal(size=200))
->>> result = spd1.solve(spd1.Problem(A, b, loss="logistic", reg=spd1.L2(0.1)), tol=1e-4)
+>>> result = spd1.solve(A, b, loss="logistic", l2=0.1, tol=1e-4)
 >>> result.status
 'converged'
 """
@@ -17,6 +17,7 @@ from .certify import certify
 from .data.store import Store, open_store
 from .errors import ClusterError, DataError, IncompatibleError, ParameterError
 from .kernel.jit import compiled
+from .lambda_max import lambda_max
 from .losses import (
     LOSSES,
     Absolute,
@@ -42,6 +43,7 @@ from .solvers import METHODS
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .about import show_versions
     from .io.store import write_store
 
 
@@ -53,6 +55,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name == "write_store":
         return importlib.import_module(".io.store", __name__).write_store
+    if name == "show_versions":
+        return importlib.import_module(".about", __name__).show_versions
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -90,7 +94,9 @@ __all__ = [
     "__version__",
     "certify",
     "compiled",
+    "lambda_max",
     "open_store",
+    "show_versions",
     "solve",
     "write_store",
 ]

@@ -24,7 +24,7 @@ from typing import IO, Any, Literal, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from .errors import DataError, ParameterError
+from .errors import DataError, ParameterError, suggestion
 
 __all__ = ["FORMATS", "Data", "format_of", "open_bytes", "reading", "replacing"]
 
@@ -45,6 +45,7 @@ SUFFIXES = {
     ".store": "store",
 }
 FORMATS = ("libsvm", "csv", "parquet", "npz", "npy", "store")
+ELSEWHERE = {"svmlight": "libsvm", "svm": "libsvm", "tsv": "csv", "pq": "parquet"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PART = ".part"  # suffix of files that are being written
 RESTING, FORGOTTEN = 60.0, 86400.0  # seconds without a byte: of a dead process, of any
@@ -93,7 +94,10 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     """
     if given:
         if given not in FORMATS:
-            raise ParameterError(f"unknown format {given!r}: choose from {', '.join(FORMATS)}")
+            near = suggestion(given, FORMATS, ELSEWHERE)
+            raise ParameterError(
+                f"unknown format {given!r}: {near}choose from {', '.join(FORMATS)}"
+            )
         return given
     path = Path(path)
     if path.is_dir():

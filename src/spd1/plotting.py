@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .errors import install
+
 __all__ = ["compare", "plot_result"]
 
 AXES = {
@@ -51,7 +53,7 @@ def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'spd1[plot]'") from None
+        raise ImportError(install("pictures need matplotlib", "plot")) from None
     return pyplot
 
 

@@ -23,6 +23,7 @@ from .terms import dual_guess, loss_terms, net_terms
 __all__ = ["Problem"]
 
 ROUNDED = 8.0 * float(np.finfo(float).eps)  # error of a sum of products / sum of their sizes
+FEW_CLASSES = 100  # whole numbers: more different ones are hardly classes
 SUBTLE = 1e-10  # a penalty beside which rounding shows above this share is looked at in detail
 
 
@@ -35,7 +36,9 @@ class Problem:
         Data. Float32 and float64, CSR and CSC are used where they lie, without a copy; those of
         ``open_store`` on disk, chunks of a dask array on the workers of a cluster.
     b : array of shape (n,), optional for a Store that has labels
-        Labels -1 and +1 for the margin losses, targets for the regression losses.
+        Labels -1 and +1 for the margin losses, targets for the regression losses. Labels 0 and 1,
+        or False and True, are taken as -1 and +1: ``problem.b`` holds these, and a margin
+        ``A @ x`` above zero speaks for 1.
     loss : str or loss, default "logistic"
         A name of ``spd1.losses.LOSSES``, an instance such as ``Huber(1.0)``, or a class of yours.
     reg : ElasticNet, L1(...), L2(...), Box(...) or None
@@ -343,21 +346,42 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
         raise DataError(f"b must be one-dimensional, not of shape {labels.shape}")
     if len(labels) != n:
         raise DataError(f"b has {len(labels)} labels, A has {n} rows")
+    if labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
+        raise DataError(
+            f"b holds text, {str(labels[0])!r} for one: pass np.where(b == {str(labels[0])!r}, 1, "
+            "-1), or use an estimator of spd1.linear_model, which takes any labels"
+        )
     labels = np.array(as_real(labels, "b"), dtype=np.float64)
     if not np.all(np.isfinite(labels)):
         raise DataError("b has NaN or infinite values")
     name, kind = type(loss).__name__, loss.label_kind
     if kind == "sign" and not np.all(np.abs(labels) == 1.0):
-        found = np.unique(labels)
-        shown = ", ".join(f"{v:g}" for v in found[:4]) + (", ..." if len(found) > 4 else "")
-        hint = "; use 2 * b - 1" if set(found) <= {0.0, 1.0} else ""
-        raise DataError(f"{name} needs labels -1 and +1, got {shown}{hint}")
+        labels = _signs(labels, name)
     if kind == "count" and np.any(labels < 0):
         raise DataError(f"{name} needs targets that are not negative, got {labels.min():g}")
     if loss.positive_only and np.any(labels == 0):
         raise DataError(f"{name} needs targets above 0, and some are 0: Tweedie takes these")
     labels.flags.writeable = False
     return labels
+
+
+def _signs(labels: np.ndarray, name: str) -> np.ndarray:
+    """0 and 1 as -1 and +1; other numbers are refused, with what may have been meant."""
+    if np.all((labels == 0.0) | (labels == 1.0)):
+        return 2.0 * labels - 1.0
+    found = np.unique(labels)
+    shown = ", ".join(f"{v:g}" for v in found[:4]) + (", ..." if len(found) > 4 else "")
+    hint = ""
+    if len(found) == 2:
+        hint = f": pass np.where(b == {found[1]:g}, 1, -1)"
+    elif np.all(found == np.round(found)) and len(found) <= FEW_CLASSES:
+        hint = (
+            f": {len(found)} classes are fitted by spd1.linear_model.LogisticRegression; numbers "
+            "to predict need loss='squared'"
+        )
+    else:
+        hint = ": these are numbers to predict, which need loss='squared' or another for numbers"
+    raise DataError(f"{name} needs labels -1 and +1, or 0 and 1, got {shown}{hint}")
 
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:

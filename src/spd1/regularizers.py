@@ -23,6 +23,11 @@ __all__ = ["L1", "L2", "Box", "ElasticNet", "as_regularizer"]
 
 FIELDS = ("l1", "l2", "lower", "upper")
 LEAST_L2 = 1e-307
+ELASTIC = "reg=spd1.ElasticNet(l1=0.01, l2=0.1), or l1=0.01, l2=0.1 in spd1.solve(X, y, ...)"
+RIDGE = "reg=spd1.L2(0.1), or l2=0.1 in spd1.solve(X, y, ...)"
+LASSO = "reg=spd1.L1(0.01), or l1=0.01 in spd1.solve(X, y, ...)"
+CALLS = {"l1": LASSO, "lasso": LASSO, "l2": RIDGE, "ridge": RIDGE, "elasticnet": ELASTIC,
+         "enet": ELASTIC, "none": "reg=None"}  # fmt: skip
 
 
 class Regularizer:
@@ -301,6 +306,12 @@ def as_regularizer(reg: Any) -> ElasticNet:
         return reg
     if reg is None:
         return ElasticNet()
+    if isinstance(reg, str):
+        word = reg.lower().replace("-", "").replace("_", "")
+        call = CALLS.get(word, RIDGE)
+        raise ParameterError(f"reg={reg!r} has no strength: write {call}")
+    if isinstance(reg, (int, float)) and not isinstance(reg, bool):
+        raise ParameterError(f"reg={reg:g} could be l1 or l2: write reg=spd1.L2({reg:g})")
     raise ParameterError(
         f"reg must be ElasticNet(...), L1(...), L2(...), Box(...) or None, not {type(reg).__name__}"
     )

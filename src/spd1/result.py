@@ -12,7 +12,8 @@ import numpy as np
 from .archive import check_place, read_archive, write_archive
 from .certificate.gap import Certificate
 from .engines.serial import Staleness
-from .errors import DataError
+from .errors import DataError, install
+from .html import curve, grid, pairs
 
 __all__ = ["Progress", "Result", "Trace", "continued"]
 
@@ -20,6 +21,7 @@ __all__ = ["Progress", "Result", "Trace", "continued"]
 RESULT_VERSION = 1
 NUMBERS = ("primal", "dual", "gap", "rel_gap", "passes", "seconds", "floor", "reach")
 WORDS = ("status", "method")
+SHOWN_ROWS = 3  # of a trace, at either end
 
 
 class Progress(NamedTuple):
@@ -64,12 +66,32 @@ class Trace:
             return np.array([getattr(row, name) for row in self.rows])
         raise AttributeError(f"Trace has no column {name!r}: choose from {Progress._fields}")
 
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "Trace(empty)"
+        return f"Trace({len(self)} rows, rel_gap {self.rows[0].rel_gap:.2g} to {self.best:.2g})"
+
+    @property
+    def best(self) -> float:
+        """Least relative gap of all rows."""
+        return min((row.rel_gap for row in self.rows), default=math.inf)
+
+    def _repr_html_(self) -> str:
+        """The gap as a curve, and the first and last rows."""
+        shown = self.rows if len(self) <= 2 * SHOWN_ROWS else self.rows[:SHOWN_ROWS]
+        cells = [[f"{value:.6g}" for value in row] for row in shown]
+        if len(self) > len(shown):
+            cells.append(["..."] * len(Progress._fields))
+            cells += [[f"{value:.6g}" for value in row] for row in self.rows[-SHOWN_ROWS:]]
+        drawn = curve([row.rel_gap for row in self.rows], "relative gap, log scale")
+        return f"<div>{len(self)} rows {drawn}{grid(Progress._fields, cells)}</div>"
+
     def to_frame(self) -> Any:
         """Return the history as a pandas DataFrame."""
         try:
             import pandas
         except ImportError:
-            raise ImportError("Trace.to_frame needs pandas: pip install pandas") from None
+            raise ImportError(install("Trace.to_frame needs pandas", "plot")) from None
         return pandas.DataFrame(self.rows, columns=list(Progress._fields))
 
 
@@ -167,6 +189,18 @@ class Result:
             f"Result({self.method}: {self.status}, primal={self.primal:.8g}, "
             f"rel_gap={self.rel_gap:.2g}, passes={self.passes:.1f}, seconds={self.seconds:.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        """What is proven, in words; then how it was found."""
+        rows = [
+            ("status", self.status),
+            ("method", self.method),
+            ("coefficients", f"{np.count_nonzero(self.x):,} of {self.x.size:,} are not zero"),
+            ("passes", f"{self.passes:.1f}"),
+            ("seconds", f"{self.seconds:.3g}"),
+        ]
+        drawn = curve([row.rel_gap for row in self.trace.rows], "relative gap, log scale")
+        return f"<div>{self.certificate._repr_html_()}{pairs(rows)}{drawn}</div>"
 
     def plot(self, ax: Any = None, x: str = "passes") -> Any:
         """Draw primal, dual and relative gap against passes or seconds; returns the axes."""

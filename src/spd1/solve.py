@@ -7,10 +7,11 @@ from contextlib import nullcontext
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
+from .arguments import problem_of, refuse_unknown
 from .certificate.feasible import replace_infeasible
 from .certificate.points import dual_from_margins
 from .certificate.segments import best_multiple
@@ -44,9 +45,17 @@ def keep_pages() -> None:
 
 
 def solve(
-    problem: Problem,
-    method: str = "auto",
+    problem: Any,
+    y: Any = None,
     *,
+    method: str = "auto",
+    loss: Any = None,
+    l1: Any = None,
+    l2: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+    reg: Any = None,
+    sample_weight: Any = None,
     tol: float = 1e-6,
     max_passes: float | None = None,
     max_seconds: float | None = None,
@@ -65,12 +74,20 @@ def solve(
     every: float = 60.0,
     client: Any = None,
     n_workers: int | None = None,
+    **unknown: Never,
 ) -> Result:
     """Minimise a problem until its certified relative duality gap is at most ``tol``.
 
+    ``solve(X, y, loss="logistic", l2=0.1)`` is short for
+    ``solve(Problem(X, y, loss="logistic", reg=ElasticNet(l2=0.1)))``.
+
     Parameters
     ----------
-    problem : Problem
+    problem : Problem, or data X of shape (n, d)
+        With data, ``y`` and the six arguments after ``method`` say what the problem is.
+    y : array of shape (n,), or str
+        Labels or targets that go with X: see ``Problem``; labels 0 and 1 are taken as -1 and +1.
+        After a Problem, the name of a method: ``solve(problem, "svrg")``.
     method : str
         "auto" picks an engine and says in ``result.method`` which and why: "ascent" or "descent"
         (whole solves in one kernel), "newton" (active sets), "multipliers" (losses with corners
@@ -78,6 +95,15 @@ def solve(
         penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
         (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
         compares with: "psgd", "svrg", "saga"; docs/family.md has more.
+    loss : str or loss, optional
+        For data X. Default: "logistic".
+    l1, l2, lower, upper : float or array of shape (d,), optional
+        For data X: strengths of the penalty and bounds of the coefficients, see ``ElasticNet``.
+        Default: none.
+    reg : ElasticNet, L1(...), L2(...), Box(...), optional
+        For data X, instead of the four numbers above.
+    sample_weight : array of shape (n,), optional
+        For data X.
     tol : float
         Relative duality gap to reach. Nothing else is called converged.
     max_passes : float, optional
@@ -119,7 +145,7 @@ def solve(
     callback : callable, optional
         Called with a ``Progress`` row after each evaluation; a true return value stops the run.
     verbose : bool
-        Show a live progress line on standard error.
+        Show a live progress line on standard error; in a notebook, a bar.
     checkpoint : path, optional
         A file that keeps the run: where it exists the run goes on from it, else it begins. A run
         that goes on ends with the same bits as one that was never stopped. Ctrl-C and SIGTERM
@@ -151,7 +177,14 @@ def solve(
     >>> result = spd1.solve(spd1.Problem(A, b, "logistic", spd1.L2(0.1)))
     >>> result.status, result.rel_gap <= 1e-6
     ('converged', True)
+    >>> short = spd1.solve(A, b, loss="logistic", l2=0.1)
+    >>> bool(np.all(short.x == result.x))
+    True
     """
+    if unknown:
+        refuse_unknown(unknown, list(solve.__kwdefaults__ or {}))
+    numbers = {"l1": l1, "l2": l2, "lower": lower, "upper": upper}
+    problem, method = problem_of(problem, y, method, loss, reg, numbers, sample_weight)
     with engine_of(engine, n_threads, client, n_workers) as workers:
         return _solve(
             problem, method, tol, max_passes, max_seconds, steps, sampling, tile, random_state,
@@ -200,8 +233,6 @@ def _solve(
     from .solvers.registry import builder, method_class
     from .solvers.sprint.sprint import Sprint, sprint
 
-    if not isinstance(problem, Problem):
-        raise ParameterError(f"solve takes a spd1.Problem, not {type(problem).__name__}")
     _positive(tol, "tol")
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if limit is not None:

@@ -10,6 +10,7 @@ rounding.
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,15 @@ class Certificate(NamedTuple):
     y: np.ndarray
     floor: float = 0.0
     reach: float = math.inf
+
+    def __repr__(self) -> str:
+        """Without the vector."""
+        shown = ("primal", "dual", "gap", "rel_gap", "floor", "reach")
+        return f"Certificate({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+    def _repr_html_(self) -> str:
+        """The sentence."""
+        return f"<p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
         if not math.isfinite(self.gap):

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from ..archive import check_place
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, install
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
 from ..kernel.patience import uninterrupted
@@ -162,7 +162,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'spd1[plot]'") from None
+        raise ImportError(install("pictures need matplotlib", "plot")) from None
 
 
 def read_tile(text: str | None) -> Any:

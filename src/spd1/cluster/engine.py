@@ -15,7 +15,7 @@ from ..engines.choose import available_cores
 from ..engines.serial import Task
 from ..engines.threads import Threads
 from ..engines.work import Kept, Made, TileWork
-from ..errors import IncompatibleError, ParameterError
+from ..errors import IncompatibleError, ParameterError, install
 from ..problem import Problem
 from . import tuning
 from .grid import ClusterGrid
@@ -63,9 +63,7 @@ class Dask(Threads):
         try:
             from distributed import Client, get_client
         except ImportError:
-            raise ImportError(
-                "engine 'dask' needs dask and distributed: pip install 'spd1[dask]'"
-            ) from None
+            raise ImportError(install("engine 'dask' needs dask and distributed", "dask")) from None
         if isinstance(self.given, str):
             try:
                 client = Client(self.given, set_as_default=False, timeout=tuning.SCHEDULER_WAIT)

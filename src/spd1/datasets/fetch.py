@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, install
 from ..files import OPENERS, SUFFIXES, replacing
 from ..io import Data, read_data
 from .registry import COLLECTION, DataSet
@@ -161,8 +161,8 @@ def download(known: DataSet, place: Path) -> None:
         import pooch
         from requests.exceptions import RequestException
     except ImportError:
-        raise ImportError(f"downloads need pooch: pip install 'spd1[data]', or "
-                          f"{what_to_do(known)}") from None  # fmt: skip
+        advice = install("downloads need pooch", "data")
+        raise ImportError(f"{advice}; or {what_to_do(known)}") from None
     pooch.get_logger().setLevel("WARNING")
     try:
         pooch.retrieve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, suggestion
 from .racing import Racing
 from .serial import Engine, Serial
 from .threads import Threads
@@ -13,6 +13,10 @@ from .threads import Threads
 __all__ = ["ENGINES", "available_cores", "make_engine"]
 
 ENGINES = ("serial", "threads", "async")
+ELSEWHERE = {
+    "thread": "threads", "threading": "threads", "multithreading": "threads", "single": "serial",
+    "distributed": "dask", "cluster": "dask", "hogwild": "async",
+}  # fmt: skip
 
 
 def available_cores() -> int:
@@ -39,7 +43,10 @@ def make_engine(name: str, n_threads: Any = None) -> Engine:
     2
     """
     if name not in ENGINES:
-        raise ParameterError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}, dask")
+        near = suggestion(str(name), [*ENGINES, "dask"], ELSEWHERE)
+        raise ParameterError(
+            f"unknown engine {name!r}: {near}choose from {', '.join(ENGINES)}, dask"
+        )
     if n_threads is not None:
         whole = hasattr(n_threads, "__index__") and not isinstance(n_threads, bool)
         if not whole or n_threads < 1:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, install
 from ..files import format_of
 from .data import read_data
 
@@ -84,7 +84,7 @@ def read_parts(
         from dask.base import compute as compute_here
         from dask.delayed import delayed
     except ImportError:
-        raise ImportError("read_parts needs dask: pip install 'spd1[dask]'") from None
+        raise ImportError(install("read_parts needs dask", "dask")) from None
     path = Path(path)
     if path.suffix == ".zarr" or (path / ".zarray").exists() or (path / "zarr.json").exists():
         return _of_zarr(path, y)

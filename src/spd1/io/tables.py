@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, install
 from ..files import Data, open_bytes, reading, replacing
 
 __all__ = ["read_csv", "read_parquet", "split_target", "write_csv", "write_parquet"]
@@ -287,5 +287,5 @@ def need_pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ImportError("Parquet files need pyarrow: pip install 'spd1[parquet]'") from None
+        raise ImportError(install("Parquet files need pyarrow", "parquet")) from None
     return pyarrow, parquet

@@ -1,7 +1,7 @@
 """What is said while kernels are compiled, to whom, and how many there were.
 
 Messages go through ``logging``, to the logger ``spd1``. Who has set up logging decides what becomes
-of them; where nobody has, they are written to standard error. ``SPD1_QUIET=1`` silences them, and
+of them; where nobody has, they are written to standard error, in notebooks to standard output. ``SPD1_QUIET=1`` silences them, and
 so does ``logging.getLogger("spd1").setLevel("WARNING")``.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..html import in_notebook
 from .stamp import PACKAGE, classes_in
 
 __all__ = ["TALLY", "Tally", "watching"]
@@ -120,9 +121,10 @@ class OneLine(logging.Handler):
             text = ("\n" if self.open else "") + f"{PACKAGE}: {record.getMessage()}"
             text += " ..." if part == "opens" else "\n"
         self.open = part == "opens"
+        stream = sys.stdout if in_notebook() else sys.stderr  # which is red in a notebook
         with suppress(OSError, ValueError, AttributeError):  # closed, or none at all
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            stream.write(text)
+            stream.flush()
 
 
 WITHOUT_LOGGING = OneLine()

@@ -16,6 +16,7 @@ from ..data.indices import trusted
 from ..design.intercept import Design
 from ..engines.blas import one_thread
 from ..errors import DataError, ParameterError
+from ..html import grid
 from ..losses import as_loss
 from ..paths.walk import PathWalk
 from ..problem import Problem
@@ -26,6 +27,9 @@ from ._progress import Watch
 from .tuning import PATH_LOOKS, PATH_ROUNDS
 
 __all__ = ["Path", "alpha_grid", "net_of", "path"]
+
+
+SHOWN_ALPHAS = 8  # rows of the table in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,17 @@ class Path:
             f"Path({len(self.alphas)} alphas from {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}, "
             f"rel_gap <= {self.rel_gaps.max():.2g})"
         )
+
+    def _repr_html_(self) -> str:
+        """A row for some of the alphas, the first and the last among them."""
+        k = len(self.alphas)
+        rows = [
+            [f"{self.alphas[i]:.4g}", np.count_nonzero(self.coefs[i]), f"{self.rel_gaps[i]:.1e}"]
+            for i in np.unique(np.linspace(0, k - 1, min(k, SHOWN_ALPHAS)).round().astype(int))
+        ]
+        header = ["alpha", f"coefficients of {self.coefs.shape[1]:,}", "relative gap"]
+        said = f"{k} alphas, each certified to a relative gap of {self.rel_gaps.max():.2g} or less"
+        return f"<div><p>{said}.</p>{grid(header, rows)}</div>"
 
 
 def path(

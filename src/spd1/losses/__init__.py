@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, suggestion
 from .absolute import Absolute
 from .base import Loss
 from .epsilon_insensitive import EpsilonInsensitive
@@ -62,6 +62,18 @@ LOSSES: dict[str, Any] = {
 #: Poisson's is in their own tests, and each loss is minutes of compilation there.
 MORE_LOSSES: dict[str, Any] = {"gamma": Gamma, "tweedie": Tweedie}
 
+#: What other packages call them: not accepted, but understood.
+ELSEWHERE = {
+    "log": "logistic", "log_loss": "logistic", "logreg": "logistic", "cross_entropy": "logistic",
+    "deviance": "logistic", "binomial": "logistic", "multinomial": "logistic",
+    "softmax": "logistic", "svm": "hinge", "l1_hinge": "hinge", "l2_svm": "squared_hinge",
+    "l2_hinge": "squared_hinge", "mse": "squared", "l2": "squared", "ols": "squared",
+    "squared_error": "squared", "least_squares": "squared", "gaussian": "squared",
+    "ridge": "squared", "linear": "squared", "lasso": "squared", "mae": "absolute",
+    "l1": "absolute", "absolute_error": "absolute", "lad": "absolute", "pinball": "quantile",
+    "svr": "epsilon_insensitive", "count": "poisson",
+}  # fmt: skip
+
 REQUIRED = ("phi", "derivative", "conjugate", "prox_conjugate")
 SAYS_OF_ITSELF = (
     "_fields", "L", "gamma", "conjugate_net", "label_kind", "quadratic", "probabilities",
@@ -105,10 +117,10 @@ def as_loss(loss: Any) -> Any:
 
 def _checked(loss: Any) -> Any:
     if isinstance(loss, str):
-        name = loss.lower().replace("-", "_").replace(" ", "_")
-        if name not in BY_NAME:
-            raise ParameterError(f"unknown loss {loss!r}: choose from {', '.join(BY_NAME)}")
-        loss = BY_NAME[name]
+        if loss not in BY_NAME:
+            near = suggestion(loss, BY_NAME, ELSEWHERE)
+            raise ParameterError(f"unknown loss {loss!r}: {near}choose from {', '.join(BY_NAME)}")
+        loss = BY_NAME[loss]
     if isinstance(loss, type):
         loss = loss()
     if not _is_loss(loss):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import IncompatibleError, ParameterError
+from ..errors import IncompatibleError, ParameterError, suggestion
 
 if TYPE_CHECKING:
     from .base import Method
@@ -59,6 +60,16 @@ DIRECT_METHODS = {
     "multipliers": ("multipliers", "Multipliers"),
 }
 
+#: What other packages call methods of ours, or what does the same for them.
+ELSEWHERE = {
+    "lbfgs": "auto", "liblinear": "auto", "newton-cg": "newton", "newton-cholesky": "newton",
+    "sag": "saga", "sgd": "psgd", "cd": "descent", "coordinate-descent": "descent",
+    "cholesky": "direct", "svd": "direct", "lsqr": "direct", "default": "auto",
+    "ipm": "interior", "cp": "chambolle-pock", "pdhg": "chambolle-pock",
+}  # fmt: skip
+
+ADVICE = re.compile(r"use method '[^']*'(, '[^']*'| or ')?")
+
 #: The forms that tile methods have on data that is cut into several tiles.
 CUT_FORMS = {
     "rows": ("rows.cut", "CutRows"),
@@ -74,8 +85,31 @@ def method_class(name: str) -> type[Method]:
     """Return the class of a method, or say which names there are."""
     known = METHODS | FAMILY_METHODS | SPECIAL_METHODS | DIRECT_METHODS
     if name not in known:
-        raise ParameterError(f"unknown method {name!r}: choose from auto, {', '.join(known)}")
+        near = suggestion(name, ["auto", *known], ELSEWHERE)
+        raise ParameterError(
+            f"unknown method {name!r}: {near}'auto' takes every problem; others are "
+            f"{', '.join(known)}"
+        )
     return _found(*known[name])
+
+
+def auto_first(message: str) -> str:
+    """A refusal that advises ``auto`` before any other method.
+
+    Examples
+    --------
+    >>> auto_first("svrg needs a smooth loss: use method 'spd1-vr', 'spd1' or 'psgd'")
+    "svrg needs a smooth loss: use method 'auto', 'spd1-vr', 'spd1' or 'psgd'"
+    >>> auto_first("asdca needs a smooth loss: use method 'sdca'")
+    "asdca needs a smooth loss: use method 'auto' or 'sdca'"
+    """
+    if "'auto'" in message:
+        return message
+    advice = ADVICE.search(message)
+    if advice is None:
+        return f"{message}: use method 'auto'"
+    comma = ", " if advice[1] else " or "
+    return f"{message[: advice.start()]}use method 'auto'{comma}{message[advice.start() + 11 :]}"
 
 
 def _found(module: str, cls: str) -> type[Method]:
@@ -86,7 +120,10 @@ def _found(module: str, cls: str) -> type[Method]:
 def builder(name: str, problem: Any, tile: Any, racing: bool = False) -> Callable[..., Method]:
     """What builds the method for a problem, on tiles if these are asked for; or a refusal."""
     kind = method_class(name)
-    kind.refuse(problem)
+    try:
+        kind.refuse(problem)
+    except IncompatibleError as error:
+        raise IncompatibleError(auto_first(str(error))) from None
     if racing and not (kind.takes_races and tile is None and problem.grid.shape == (1, 1)):
         raise IncompatibleError(
             f"engine 'async', whose threads share all they write, takes 'rows', 'spd1' or "
