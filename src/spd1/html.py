@@ -29,15 +29,16 @@ def pairs(rows: Iterable[tuple[str, Any]]) -> str:
     >>> pairs([("gap", "<1e-6")])
     '<table><tr><th style="text-align:left">gap</th><td>&lt;1e-6</td></tr></table>'
     """
+    left = 'style="text-align:left"'
     lines = (
-        f'<tr><th style="text-align:left">{escape(str(name))}</th><td>{escape(str(value))}</td></tr>'
+        f"<tr><th {left}>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
         for name, value in rows
     )
     return f"<table>{''.join(lines)}</table>"
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table with a line of names; a row None stands for rows left out.
+    """A table with a line of names.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """What is said while kernels are compiled, to whom, and how many there were.
 
 Messages go through ``logging``, to the logger ``spd1``. Who has set up logging decides what becomes
-of them; where nobody has, they are written to standard error, in notebooks to standard output. ``SPD1_QUIET=1`` silences them, and
-so does ``logging.getLogger("spd1").setLevel("WARNING")``.
+of them; where nobody has, they are written to standard error, in notebooks to standard output.
+``SPD1_QUIET=1`` silences them, and so does ``logging.getLogger("spd1").setLevel("WARNING")``.
 """
 
 from __future__ import annotations
