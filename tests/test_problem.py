@@ -22,10 +22,14 @@ SIGNS = [1.0, -1.0, 1.0]
 
 @pytest.mark.parametrize("name", [n for n, cls in LOSSES.items() if cls().label_kind == "sign"])
 def test_margin_losses_need_signs(name):
-    with pytest.raises(DataError, match=r"-1 and \+1, got 0, 1; use 2 \* b - 1"):
-        Problem(EYE, [0, 1, 1], name)
-    with pytest.raises(DataError, match=r"-1 and \+1, got -1, 1, 2$"):
+    with pytest.raises(DataError, match=r"0 and 1, got 1, 2: pass np.where\(b == 2, 1, -1\)"):
+        Problem(EYE, [1, 2, 1], name)
+    with pytest.raises(DataError, match=r"0 and 1, got -1, 1, 2: 3 classes"):
         Problem(EYE, [-1, 1, 2], name)
+    with pytest.raises(DataError, match="numbers to predict, which need loss='squared'"):
+        Problem(EYE, [-1, 1.5, 2], name)
+    with pytest.raises(DataError, match=r"b holds text, 'yes' for one: pass np.where"):
+        Problem(EYE, ["yes", "no", "no"], name)
     assert Problem(EYE, np.array([-1, 1, 1], dtype=np.int8), name).b.tolist() == [-1.0, 1.0, 1.0]
 
 
@@ -103,7 +107,7 @@ def test_meaningless_losses_are_refused_by_name(loss, name):
 
 @pytest.mark.parametrize(
     ("loss", "expected"),
-    [("quantile", Quantile(0.5)), ("Squared-Hinge", LOSSES["squared_hinge"]()),
+    [("quantile", Quantile(0.5)), ("squared_hinge", LOSSES["squared_hinge"]()),
      (Huber, Huber(1.35)), (Huber(2), Huber(2.0)), (EpsilonInsensitive(0), EpsilonInsensitive(0.0)),
      (Huber(np.int64(2)), Huber(2.0)), (Huber(np.float32(0.5)), Huber(0.5))],
 )  # fmt: skip
@@ -250,3 +254,23 @@ def test_the_pull_at_zero_is_the_gradient_of_the_loss_there(loss, rng):
         assert problem.pull_at_zero[j] == pytest.approx(slope, abs=1e-7)
     other = problem.with_regularizer(L2(0.5))
     np.testing.assert_array_equal(other.pull_at_zero, problem.pull_at_zero)
+
+
+@pytest.mark.parametrize("name", [n for n, cls in LOSSES.items() if cls().label_kind == "sign"])
+@pytest.mark.parametrize("b", [[0, 1, 1], [0.0, 1.0, 1.0], [False, True, True]])
+def test_labels_zero_and_one_are_minus_one_and_one(name, b):
+    """The objective, and with it every certificate, is that of the signs."""
+    signs, x = np.array([-1.0, 1.0, 1.0]), np.array([0.3, -0.2, 0.5])
+    problem = Problem(EYE, b, name)
+    assert problem.b.tolist() == signs.tolist()
+    assert problem.primal(x) == Problem(EYE, signs, name).primal(x)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("squared-hinge", "squared_hinge"), ("SquaredHinge", "squared_hinge"), ("Logistic", "logistic"),
+     ("log_loss", "logistic"), ("mse", "squared"), ("hubr", "huber"), ("pinball", "quantile")],
+)  # fmt: skip
+def test_a_loss_has_one_spelling_and_others_are_understood(word, meant):
+    with pytest.raises(ParameterError, match=f"unknown loss {word!r}: did you mean {meant!r}"):
+        as_loss(word)

@@ -45,7 +45,7 @@ SUFFIXES = {
     ".store": "store",
 }
 FORMATS = ("libsvm", "csv", "parquet", "npz", "npy", "store")
-ELSEWHERE = {"svmlight": "libsvm", "svm": "libsvm", "tsv": "csv", "pq": "parquet"}
+FOREIGN_FORMATS = {"svmlight": "libsvm", "svm": "libsvm", "tsv": "csv", "pq": "parquet"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PART = ".part"  # suffix of files that are being written
 RESTING, FORGOTTEN = 60.0, 86400.0  # seconds without a byte: of a dead process, of any
@@ -94,7 +94,7 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     """
     if given:
         if given not in FORMATS:
-            near = suggestion(given, FORMATS, ELSEWHERE)
+            near = suggestion(given, FORMATS, FOREIGN_FORMATS)
             raise ParameterError(
                 f"unknown format {given!r}: {near}choose from {', '.join(FORMATS)}"
             )

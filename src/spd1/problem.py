@@ -347,10 +347,14 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
     if len(labels) != n:
         raise DataError(f"b has {len(labels)} labels, A has {n} rows")
     if labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str)):
-        raise DataError(
-            f"b holds text, {str(labels[0])!r} for one: pass np.where(b == {str(labels[0])!r}, 1, "
-            "-1), or use an estimator of spd1.linear_model, which takes any labels"
-        )
+        first = str(labels[0])
+        hint = "this loss takes numbers only"
+        if loss.label_kind == "sign":
+            hint = (
+                f"pass np.where(b == {first!r}, 1, -1), or use an estimator of spd1.linear_model, "
+                "which takes any labels"
+            )
+        raise DataError(f"b holds text, {first!r} for one: {hint}")
     labels = np.array(as_real(labels, "b"), dtype=np.float64)
     if not np.all(np.isfinite(labels)):
         raise DataError("b has NaN or infinite values")

@@ -13,7 +13,7 @@ from .threads import Threads
 __all__ = ["ENGINES", "available_cores", "make_engine"]
 
 ENGINES = ("serial", "threads", "async")
-ELSEWHERE = {
+FOREIGN_ENGINES = {
     "thread": "threads", "threading": "threads", "multithreading": "threads", "single": "serial",
     "distributed": "dask", "cluster": "dask", "hogwild": "async",
 }  # fmt: skip
@@ -43,7 +43,7 @@ def make_engine(name: str, n_threads: Any = None) -> Engine:
     2
     """
     if name not in ENGINES:
-        near = suggestion(str(name), [*ENGINES, "dask"], ELSEWHERE)
+        near = suggestion(str(name), [*ENGINES, "dask"], FOREIGN_ENGINES)
         raise ParameterError(
             f"unknown engine {name!r}: {near}choose from {', '.join(ENGINES)}, dask"
         )

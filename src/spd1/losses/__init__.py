@@ -63,7 +63,7 @@ LOSSES: dict[str, Any] = {
 MORE_LOSSES: dict[str, Any] = {"gamma": Gamma, "tweedie": Tweedie}
 
 #: What other packages call them: not accepted, but understood.
-ELSEWHERE = {
+FOREIGN_LOSSES = {
     "log": "logistic", "log_loss": "logistic", "logreg": "logistic", "cross_entropy": "logistic",
     "deviance": "logistic", "binomial": "logistic", "multinomial": "logistic",
     "softmax": "logistic", "svm": "hinge", "l1_hinge": "hinge", "l2_svm": "squared_hinge",
@@ -118,7 +118,7 @@ def as_loss(loss: Any) -> Any:
 def _checked(loss: Any) -> Any:
     if isinstance(loss, str):
         if loss not in BY_NAME:
-            near = suggestion(loss, BY_NAME, ELSEWHERE)
+            near = suggestion(loss, BY_NAME, FOREIGN_LOSSES)
             raise ParameterError(f"unknown loss {loss!r}: {near}choose from {', '.join(BY_NAME)}")
         loss = BY_NAME[loss]
     if isinstance(loss, type):

@@ -61,14 +61,14 @@ DIRECT_METHODS = {
 }
 
 #: What other packages call methods of ours, or what does the same for them.
-ELSEWHERE = {
+FOREIGN_METHODS = {
     "lbfgs": "auto", "liblinear": "auto", "newton-cg": "newton", "newton-cholesky": "newton",
     "sag": "saga", "sgd": "psgd", "cd": "descent", "coordinate-descent": "descent",
     "cholesky": "direct", "svd": "direct", "lsqr": "direct", "default": "auto",
     "ipm": "interior", "cp": "chambolle-pock", "pdhg": "chambolle-pock",
 }  # fmt: skip
 
-ADVICE = re.compile(r"use method '[^']*'(, '[^']*'| or ')?")
+METHOD_ADVICE = re.compile(r"use method '[^']*'(, '[^']*'| or ')?")
 
 #: The forms that tile methods have on data that is cut into several tiles.
 CUT_FORMS = {
@@ -85,7 +85,7 @@ def method_class(name: str) -> type[Method]:
     """Return the class of a method, or say which names there are."""
     known = METHODS | FAMILY_METHODS | SPECIAL_METHODS | DIRECT_METHODS
     if name not in known:
-        near = suggestion(name, ["auto", *known], ELSEWHERE)
+        near = suggestion(name, ["auto", *known], FOREIGN_METHODS)
         raise ParameterError(
             f"unknown method {name!r}: {near}'auto' takes every problem; others are "
             f"{', '.join(known)}"
@@ -105,7 +105,7 @@ def auto_first(message: str) -> str:
     """
     if "'auto'" in message:
         return message
-    advice = ADVICE.search(message)
+    advice = METHOD_ADVICE.search(message)
     if advice is None:
         return f"{message}: use method 'auto'"
     comma = ", " if advice[1] else " or "

@@ -1,0 +1,126 @@
+"""CSV and Parquet files as people have them: text, missing values, any columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..files import open_bytes, reading
+from ..models.recipe import Table
+from .tables import csv_head, need_pyarrow
+
+__all__ = ["read_table"]
+
+#: Fields that stand for a missing value, in any case of letters.
+NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+
+
+def read_table(path: str | Path, kind: str, text: Collection[str] = ()) -> Table:
+    r"""Read all columns: numbers where every value that is there is one, text elsewhere.
+
+    Empty fields, NA, N/A, NaN, null, None and ? are missing values.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : {"csv", "parquet"}
+    text : names of columns that are read as text, also where they look like numbers
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("age,city\n33,Bern\n,Rome\n")
+    >>> table = read_table(path, "csv")
+    >>> table.columns[0].tolist(), table.columns[1].tolist()
+    ([33.0, nan], ['Bern', 'Rome'])
+    """
+    table = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
+    twice = [name for k, name in enumerate(table.names) if name in table.names[:k]]
+    if twice:
+        raise DataError(f"{path} has two columns called {twice[0]!r}")
+    return table
+
+
+def _read_csv(path: str | Path, text: Collection[str]) -> Table:
+    with reading(path), open_bytes(path) as stream:
+        content = stream.read().decode("utf-8-sig")
+    if "\0" in content:
+        raise DataError(f"{path} is not a CSV file: it holds zero bytes")
+    if not content.strip():
+        raise DataError(f"{path} is empty")
+    head = csv_head(content[: content.find("\n") + 1 or len(content)])
+    reader = csv.reader(io.StringIO(content), delimiter=head.delimiter, strict=True)
+    rows = []
+    try:
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != head.width:
+                raise DataError(f"{path}, line {reader.line_num}: {len(row)} fields, the first "
+                                f"line has {head.width}")  # fmt: skip
+            rows.append(row)
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: {error}") from None
+    names = head.names or [str(k) for k in range(head.width)]
+    rows = rows[1:] if head.names else rows
+    if not rows:
+        raise DataError(f"{path} has a first line with names and no rows")
+    columns = [
+        _values(fields, name in text)
+        for name, fields in zip(names, zip(*rows, strict=True), strict=True)
+    ]
+    return Table(names, columns, head.names is not None)
+
+
+def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:
+    """Numbers if all that are there are, or text."""
+    stripped = [field.strip() for field in fields]
+    there = ["" if field.lower() in NO_VALUE else field for field in stripped]
+    if not text:
+        try:
+            return np.array([field or "nan" for field in there], dtype=float)
+        except ValueError:
+            pass
+    return np.array(there, dtype=str)
+
+
+def _read_parquet(path: str | Path, text: Collection[str]) -> Table:
+    pyarrow, parquet = need_pyarrow()
+    with reading(path):
+        if not Path(path).exists():
+            raise FileNotFoundError(path)
+        try:
+            table = parquet.read_table(path)
+        except pyarrow.lib.ArrowException as error:
+            first = (str(error) or type(error).__name__).splitlines()[0]
+            raise DataError(f"{path} is not a Parquet file ({first})") from None
+    if not table.num_rows:
+        raise DataError(f"{path} has no rows")
+    columns = [
+        _arrow_values(name, column, name in text)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return Table(list(table.column_names), columns)
+
+
+def _arrow_values(name: str, column: Any, text: bool) -> np.ndarray:
+    """Numbers with NaN for null, or text; what is neither, such as a date, as its text."""
+    types = need_pyarrow()[0].types
+    kind = column.type
+    numeric = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
+    if numeric and not column.null_count and not text:
+        return np.asarray(column.to_numpy(), dtype=float)
+    if (numeric or types.is_decimal(kind)) and not text:
+        return np.array([np.nan if v is None else float(v) for v in column.to_pylist()])
+    words = ["" if v is None else str(v).strip() for v in column.to_pylist()]
+    if not text and not any(words):
+        return np.full(len(words), np.nan)
+    return np.array(words, dtype=str)
