@@ -8,10 +8,13 @@ import typer
 
 from ..version import __version__
 from .compare import compare
+from .cv import cv
 from .datasets import datasets_app
+from .describe import show
 from .exits import CODES
 from .fit import fit
 from .info import convert, info
+from .path import path
 from .reproduce import reproduce
 from .use import certify, evaluate, predict
 from .warm_up import warm_up
@@ -45,7 +48,9 @@ def options(
 
 
 options.__doc__ = HELP
-for command in (fit, predict, evaluate, certify, info, compare, convert, reproduce):
+for command in (
+    fit, cv, path, predict, evaluate, certify, show, info, compare, convert, reproduce,
+):  # fmt: skip
     app.command()(command)
 app.command("warm-up")(warm_up)
 app.add_typer(datasets_app, name="datasets")

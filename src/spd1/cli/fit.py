@@ -20,7 +20,9 @@ from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
+from .metrics import metrics
 from .show import GapBar, describe_data, print_json, say
+from .table import Prepared, TableOptions, is_balanced, prepared, words_of
 
 EXITS = {"converged": 0, "interrupted": INTERRUPTED}
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
@@ -65,7 +67,14 @@ def fit(
     lower: o.Lower = -o.NO_BOUND,
     upper: o.Upper = o.NO_BOUND,
     positive: o.Positive = None,
+    class_weight: o.ClassWeight = None,
+    train_fraction: o.TrainFraction = None,
     target: o.Target = None,
+    weight: o.Weight = None,
+    drop: o.Drop = None,
+    text: o.TextColumns = None,
+    missing: o.Missing = "refuse",
+    max_categories: o.MaxCategories = 100,
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
@@ -90,23 +99,32 @@ def fit(
 
     spd1 fit train.svm --loss logistic --l2 1e-3 -o model.spd1
 
+    spd1 fit patients.csv --target ill --missing median --drop name --train-fraction 0.8
+
+    Text columns of a table become a feature a word; the model keeps how, and predict does the same.
+
     Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
     With --checkpoint FILE the same command goes on later, even after the process was killed.
     """
     chosen = o.make_loss(loss, loss_parameters)
     reg = o.make_regularizer(l1, l2, lower, upper)
+    table = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    balanced = is_balanced(class_weight)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)
     engine_of(engine, threads, scheduler, workers)  # refuses names; starts nothing
     if checkpoint is not None:
         check_place(checkpoint, "--checkpoint")
-    data = o.read_file(train, format, target, features, zero_based, no_check)
+    options = format, target, features, zero_based, no_check
+    signs = chosen.label_kind == "sign"
+    rows = prepared(train, options, table, train_fraction, seed, signs)
     loud = not (quiet or json)
     if loud:
-        say(f"{train}: {describe_data(data)}")
+        introduce(train, rows)
     with GapBar(tol, shown=loud) as update:
         model, result = fit_model(
-            data, chosen, reg, intercept=intercept, standardize=standardize, positive=positive,
+            rows.data, chosen, reg, intercept=intercept, standardize=standardize,
+            positive=positive, sample_weight=rows.weight, balanced=balanced, recipe=rows.recipe,
             method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
             tile=read_tile(tile), random_state=seed, callback=update, engine=engine,
             n_threads=threads, checkpoint=checkpoint, every=every, client=scheduler,
@@ -120,11 +138,34 @@ def fit(
                 draw(result, plot)
     except KeyboardInterrupt:
         fail(f"interrupted; the model is saved: {place}" if place else "interrupted", INTERRUPTED)
+    held = held_out(model, rows)
     if json:
-        print_json(summary(model, result, place, tol))
+        print_json(summary(model, result, place, tol) | held)
     elif not quiet:
         report(model, result, place, plot, tol)
+        if held:
+            scores = dict(held["held_out"])
+            rows_judged = scores.pop("rows")
+            shown = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in scores.items())
+            say(f"On the {rows_judged:,} rows held out: {shown}.")
     raise typer.Exit(EXITS.get(result.status, NOT_REACHED))
+
+
+def introduce(path: Path, rows: Prepared) -> None:
+    """Say what was read, and what became of its columns."""
+    say(f"{path}: {describe_data(rows.data)}")
+    for sentence in rows.recipe.sentences() if rows.recipe is not None else ():
+        say(f"{sentence}.")
+    if rows.held is not None:
+        say(f"{rows.held.A.shape[0]:,} rows are held out to judge by.")
+
+
+def held_out(model: Model, rows: Prepared) -> dict[str, Any]:
+    """Scores on rows that were held out."""
+    if rows.held is None or rows.held.b is None:
+        return {}
+    found = {"rows": len(rows.held.b), **metrics(model, rows.held.A, rows.held.b)}
+    return {"held_out": found}
 
 
 def stem(path: Path) -> str:

@@ -13,14 +13,16 @@ import typer
 from ..data.store import Store
 from ..errors import DataError, ParameterError
 from ..files import check_writable, format_of
-from ..io import Data, libsvm_to_npz, write_data
+from ..io import Data, libsvm_to_npz, load_model, write_data
 from ..io.libsvm import has_index_zero
 from ..io.store import TILE_MB, write_store
 from ..problem import Problem
 from . import options as o
+from .describe import is_model, model_facts, print_columns, print_model
 from .exits import guarded
 from .fit import problem_of
 from .show import describe_data, print_json, say, share_bar
+from .table import TableOptions, prepared, words_of
 
 AutoLoss = Annotated[
     str | None, typer.Option(help="Default: logistic for two labels, squared for numbers")
@@ -55,14 +57,34 @@ def info(
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
     no_check: o.NoCheck = False,
+    weight: o.Weight = None,
+    drop: o.Drop = None,
+    text: o.TextColumns = None,
+    missing: o.Missing = "refuse",
+    max_categories: o.MaxCategories = 100,
     verify: Verify = False,
     json: o.Json = False,
 ) -> None:
     """Show shape, density, norms, condition numbers, and which method auto would take and why.
 
     spd1 info train.svm --loss logistic --l2 1e-3
+
+    Of a model file it shows what spd1 show does, without the coefficients.
     """
-    table = o.read_file(data, format, target, features, zero_based, no_check)
+    if is_model(data):
+        trained = load_model(data)
+        print_json(model_facts(trained)) if json else print_model(data, trained)
+        return
+    options = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    try:
+        rows = prepared(data, (format, target, features, zero_based, no_check), options)
+    except DataError:
+        if not json:
+            print_columns(data, format)  # what there is to drop or to fill in
+        raise
+    if rows.recipe is not None and not json:
+        print_columns(data, format)
+    table = rows.data
     if verify:
         if not isinstance(table.A, Store):
             raise ParameterError(f"{data} is no store: --verify is for stores")

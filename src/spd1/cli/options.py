@@ -11,9 +11,10 @@ import typer
 from ..data.memory import refuse_too_long
 from ..errors import DataError, ParameterError
 from ..files import format_of
-from ..io import Data, Model, read_data
+from ..io import Data, read_data
 from ..io.libsvm import largest_index
-from ..losses import LOSSES, as_loss
+from ..losses import BY_NAME, as_loss
+from ..models.recipe import FILLS
 from ..regularizers import ElasticNet
 
 DEFAULT_L2 = 1e-3  # the paper's
@@ -43,7 +44,7 @@ ZeroBased = Annotated[
         "--zero-based/--one-based", help="Whether LIBSVM indices start at 0; default: look"
     ),
 ]
-Loss = Annotated[str, typer.Option(help=", ".join(name.replace("_", "-") for name in LOSSES))]
+Loss = Annotated[str, typer.Option(help=", ".join(BY_NAME))]
 LossParameters = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,6 +71,38 @@ Standardize = Annotated[
 ]
 Positive = Annotated[
     str | None, typer.Option(help="The label to tell from all others; default: the larger of two")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to leave out, with commas between, such as name,ticket"),
+]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="Columns whose numbers are words, such as codes: one-hot"),
+]
+Missing = Annotated[
+    str,
+    typer.Option(help=f"What becomes of missing values: {', '.join(FILLS)}"),
+]
+MaxCategories = Annotated[
+    int, typer.Option(help="A text column with more different words is refused", min=1)
+]
+Weight = Annotated[
+    str | None, typer.Option(help="Column with the weights of the rows", show_default=False)
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        help="balanced: rows of rare classes weigh more, all classes count the same",
+        show_default=False,
+    ),
+]
+TrainFraction = Annotated[
+    float | None,
+    typer.Option(
+        help="Train on this share of the rows, at random, and report scores on the others",
+        show_default=False,
+    ),
 ]
 Tol = Annotated[float, typer.Option(help="Relative duality gap to prove")]
 MaxPasses = Annotated[
@@ -117,17 +150,6 @@ def read_file(
             where = f"{path}, line {line}: index {index:,}"
         raise DataError(f"{where}: {error}") from None
     return data
-
-
-def read_for(
-    model: Model, path: Path, format: str | None, zero: bool | None, no_check: bool = False
-) -> Data:
-    """Read a data file for a model: its number of features, its columns by name."""
-    based: bool | str = "auto" if zero is None else zero
-    return read_data(
-        path, format=format, target=model.target, n_features=model.features, zero_based=based,
-        features=model.names, check=not no_check,
-    )  # fmt: skip
 
 
 def make_loss(name: str, parameters: list[str] | None) -> Any:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..io import Data
 from ..kernel.announce import watching
-from ..models.model import label_text
+from ..models.labels import label_text
 from ..models.scaling import entries_of
 from ..result import Progress as Row
 

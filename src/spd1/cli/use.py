@@ -13,11 +13,12 @@ from ..errors import DataError, ParameterError
 from ..files import check_writable, replacing
 from ..io import load_model
 from ..io.arrays import write_npy
-from ..models.model import label_text
+from ..models.labels import label_text
 from . import options as o
 from .exits import NOT_REACHED, guarded
 from .metrics import metrics
 from .show import print_json, say
+from .table import note, read_for
 
 Output = Annotated[
     Path | None,
@@ -54,7 +55,7 @@ def predict(
     if output is not None:
         check_writable(output, force)
     trained = load_model(model)
-    A = o.read_for(trained, data, format, zero_based, no_check).A
+    A = read_for(trained, data, format, zero_based, no_check)[0].A
     if probability:
         values = trained.probability(A)
     else:
@@ -95,7 +96,7 @@ def evaluate(
     spd1 evaluate model.spd1 test.svm
     """
     trained = load_model(model)
-    table = o.read_for(trained, data, format, zero_based, no_check)
+    table, _ = read_for(trained, data, format, zero_based, no_check)
     if table.b is None:
         raise DataError(f"{data} has no labels to compare with")
     found = metrics(trained, table.A, table.b)
@@ -121,10 +122,17 @@ def certify(
     spd1 certify model.spd1 train.svm --tol 1e-6
     """
     trained = load_model(model)
-    table = o.read_for(trained, data, format, zero_based, no_check)
+    table, weight = read_for(trained, data, format, zero_based, no_check)
     if table.b is None:
         raise DataError(f"{data} has no labels: the objective is not known")
-    found = trained.certify(table.A, table.b)
+    wanted = None if trained.recipe is None else trained.recipe.weight
+    if wanted is not None and weight is None:
+        raise DataError(f"{data} has no column {wanted!r} with the weights of the rows")
+    rows = trained.training.get("rows", len(table.b))
+    if rows != len(table.b):
+        note(f"{data} has {len(table.b):,} rows, the model was trained on {rows:,}: this is about "
+             "other data than its own certificate")  # fmt: skip
+    found = trained.certify(table.A, table.b, weight)
     if json:
         print_json({name: getattr(found, name) for name in ("primal", "dual", "gap", "rel_gap")})
     else:

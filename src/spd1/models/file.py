@@ -29,10 +29,11 @@ from ..files import read_array_header, reading, replacing
 from ..losses import BY_NAME, as_loss
 from ..regularizers import FIELDS, ElasticNet
 from .model import Model
+from .recipe import Recipe
 
 __all__ = ["load_model", "save_model"]
 
-FORMAT, VERSION = "spd1-model", 2  # 2: several classes; others are written as 1
+FORMAT, VERSION = "spd1-model", 3  # 2: several classes; 3: a recipe, or balanced classes
 SUMS = "SHA256SUMS"
 MOST_TEXT = 256 * 2**20  # bytes of model.json: a hundred million names would fit
 ARRAYS = ("x", "y", "mean", "scale", *FIELDS)
@@ -167,14 +168,29 @@ def _description(model: Model) -> dict[str, Any]:
     arrays = {"x": model.x, "y": model.y, "mean": model.mean, "scale": model.scale} | values
     return {
         "format": FORMAT,
-        "version": VERSION if model.several else 1,
+        "version": _version(model),
         "loss": {"name": loss, "parameters": _plain(model.loss._asdict())},
         "regularizer": {k: "array" if np.ndim(v) else _plain(v) for k, v in values.items()},
         **{name: _plain(getattr(model, name)) for name in PLAIN},
+        **_preparation(model),
         "certificate": _plain(model.certificate),
         "training": _plain(model.training),
         "arrays": {name: len(v) for name, v in arrays.items() if np.ndim(v) == 1},
     }
+
+
+def _version(model: Model) -> int:
+    """The oldest version that knows all that the model needs."""
+    if model.recipe is not None or model.balanced:
+        return 3
+    return 2 if model.several else 1
+
+
+def _preparation(model: Model) -> dict[str, Any]:
+    if _version(model) < 3:
+        return {}
+    recipe = None if model.recipe is None else _plain(model.recipe.to_json())
+    return {"recipe": recipe, "balanced": model.balanced}
 
 
 def _plain(value: Any) -> Any:
@@ -201,7 +217,7 @@ def _numbers(value: Any) -> Any:
 
 def _model(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     about = _numbers(about)
-    loss = about["loss"]
+    loss, recipe = about["loss"], about.get("recipe")
     fields = {
         name: arrays[name] if value == "array" else float(value)
         for name, value in about["regularizer"].items()
@@ -212,6 +228,8 @@ def _model(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
         **{name: about[name] for name in PLAIN},
         mean=arrays.get("mean"), scale=arrays.get("scale"),
         certificate=about["certificate"], training=about["training"],
+        recipe=None if recipe is None else Recipe.from_json(recipe),
+        balanced=about.get("balanced", False) is True,
     )  # fmt: skip
     _check_shapes(model)
     return model
@@ -237,5 +255,7 @@ def _check_shapes(model: Model) -> None:
         raise ValueError("its classes do not fit together")
     if not fits or not pair or (model.classes is None) != (model.loss.label_kind != "sign"):
         raise ValueError("its parts do not fit together")
+    if model.recipe is not None and model.recipe.names != model.names:
+        raise ValueError("its recipe makes other features than it has")
     if model.scale is not None and not np.all(model.scale > 0):
         raise ValueError("scale has values that are not positive")

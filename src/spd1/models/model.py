@@ -23,8 +23,10 @@ from ..problem import Problem
 from ..regularizers import ElasticNet, as_regularizer
 from ..result import Result
 from ..version import __version__
+from .labels import balanced_weights, classes_of, label_text, numbers
+from .recipe import Recipe
 from .scaling import entries_of, moments, standardized
-from .several import certify_several, codes_of, may_be_classes, solve_several
+from .several import certify_several, codes_of, solve_several
 
 __all__ = ["Model", "fit_model"]
 
@@ -52,6 +54,10 @@ class Model:
     one_vs_rest : bool
         Whether the second class was told apart from several others: labels are then text.
     names, target : names of the features and of the target, where the training file had them
+    recipe : Recipe or None
+        How columns of a table became the features, where more was done than to take them.
+    balanced : bool
+        Whether rows of rare classes weigh more, so that all classes count the same.
     certificate : dict
         primal, dual, gap, rel_gap.
     training : dict
@@ -70,6 +76,8 @@ class Model:
     names: list[str] | None = None
     target: str | None = None
     one_vs_rest: bool = False
+    recipe: Recipe | None = None
+    balanced: bool = False
     certificate: dict[str, float] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
 
@@ -159,27 +167,35 @@ class Model:
                             f"{self.classes[0]} and {self.classes[1]}")  # fmt: skip
         return np.where(b == np.array(self.classes)[1], 1.0, -1.0)
 
-    def problem(self, A: Any, b: np.ndarray) -> Problem:
+    def row_weights(self, signs: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        """Weights of rows: those given, times those that make up for rare classes."""
+        return balanced_weights(signs, weight) if self.balanced else weight
+
+    def problem(self, A: Any, b: np.ndarray, weight: np.ndarray | None = None) -> Problem:
         """The problem this model solves, or would, on data: prepared as in training."""
         if self.several:
             raise DataError(
                 f"there are {len(self.classes or [])} classes: name one label with --positive to "
                 "tell it from the others"
             )
-        return self.design(A).problem(self.signs(b), self.loss, self.reg)
+        signs = self.signs(b)
+        return self.design(A).problem(signs, self.loss, self.reg, self.row_weights(signs, weight))
 
     def design(self, A: Any) -> Design:
         """The data as in training, ready for problems with or without an intercept."""
         A = self.fitting(A)
         return Design(standardized(A, self.mean, self.scale), self.intercept)
 
-    def certify(self, A: Any, b: np.ndarray) -> Certificate:
+    def certify(self, A: Any, b: np.ndarray, weight: np.ndarray | None = None) -> Certificate:
         """How far from optimal the model is on this data, proven."""
         if self.several:
             X = standardized(self.fitting(A), self.mean, self.scale)
             codes = codes_of(b, self.classes or [])
-            return certify_several(X, codes, len(self.rows), self.reg, self.intercept, self.rows)
-        problem = self.problem(A, b)
+            weight = self.row_weights(codes, weight)
+            return certify_several(
+                X, codes, len(self.rows), self.reg, self.intercept, self.rows, weight
+            )
+        problem = self.problem(A, b, weight)
         return certify_point(self.x, problem, self.y if len(self.y) == problem.n else None)
 
 
@@ -191,6 +207,9 @@ def fit_model(
     intercept: bool = False,
     standardize: bool = False,
     positive: str | None = None,
+    sample_weight: Any = None,
+    balanced: bool = False,
+    recipe: Recipe | None = None,
     **options: Any,
 ) -> tuple[Model, Result]:
     """Train a model on the data of a file.
@@ -207,6 +226,11 @@ def fit_model(
     positive : str, optional
         The label to tell apart from all others; default: the larger of two. Without it, three
         labels and more are classes of one multinomial model under the logistic loss.
+    sample_weight : array of shape (n,), optional
+    balanced : bool
+        Let rows of rare classes weigh more, so that all classes count the same.
+    recipe : Recipe, optional
+        How the features were made from the columns of a table: the model keeps it.
     options : passed on to ``solve``
 
     Examples
@@ -221,13 +245,18 @@ def fit_model(
     """
     data = data._replace(A=trusted(data.A))
     model = blank_model(data, loss, reg, intercept, standardize, positive)
+    if balanced and model.classes is None:
+        raise ParameterError(f"{type(model.loss).__name__} has no classes to balance")
+    model = replace(model, recipe=recipe, balanced=balanced)
     assert data.b is not None
+    signs = model.signs(data.b)
+    weight = model.row_weights(signs, sample_weight)
     if model.several:
         X = standardized(model.fitting(data.A), model.mean, model.scale)
         count = len(model.classes or [])
-        result = solve_several(X, model.signs(data.b), count, model.reg, intercept, options)
+        result = solve_several(X, signs, count, model.reg, intercept, options, weight)
     else:
-        result = model.design(data.A).solve(model.signs(data.b), model.loss, model.reg, **options)
+        result = model.design(data.A).solve(signs, model.loss, model.reg, weight, **options)
     return trained(model, data.A, result, options.get("tol", 1e-6)), result
 
 
@@ -241,7 +270,7 @@ def blank_model(
     refuse_too_long(*data.A.shape)
     d = int(data.A.shape[1])
     reg.bind(d)
-    classes = _classes(data.b, loss, positive)
+    classes = classes_of(data.b, loss, positive)
     mean, scale = moments(data.A) if standardize else (None, None)
     size = d + 1 if intercept else d
     count = 1 if classes is None or len(classes) == 2 else len(classes)
@@ -277,49 +306,3 @@ def versions() -> dict[str, str]:
         "spd1": __version__, "python": platform.python_version(), "numpy": np.__version__,
         "scipy": version("scipy"), "numba": version("numba"),
     }  # fmt: skip
-
-
-def numbers(b: np.ndarray) -> np.ndarray:
-    """Targets as numbers, or a refusal."""
-    values = np.asarray(b)
-    if values.dtype.kind not in "fiub":
-        raise DataError(f"the target holds text, {values[0]!r} for one: this loss needs numbers")
-    return values.astype(float)
-
-
-def _classes(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | None:
-    if loss.label_kind != "sign":
-        if positive is not None:
-            raise ParameterError(f"--positive means nothing to {type(loss).__name__}: no classes")
-        numbers(b)
-        return None
-    found: list[Any] = np.unique(b).tolist()
-    if positive is not None:
-        wanted = label_text(_number_or_text(positive))
-        mine = next((v for v in found if label_text(v) == wanted), None)
-        if mine is None:
-            shown = ", ".join(map(label_text, found[:5]))
-            raise DataError(f"no row has the label {positive}; there are {shown}")
-        others = [v for v in found if v != mine]
-        if not others:
-            raise DataError(f"every row has the label {positive}: nothing to tell apart")
-        if len(others) == 1:
-            return [others[0], mine]
-        return [f"not {label_text(mine)}", label_text(mine)]
-    if len(found) != 2 and not may_be_classes(found, loss):
-        shown = ", ".join(map(label_text, found[:5])) + (", ..." if len(found) > 5 else "")
-        hint = "" if len(found) < 2 else ": name one with --positive to tell it from the others"
-        raise DataError(f"{type(loss).__name__} needs two classes, the labels are {shown}{hint}")
-    return found
-
-
-def label_text(value: Any) -> str:
-    """A label as people write it: 3 and not 3.0."""
-    return f"{value:.12g}" if isinstance(value, (int, float)) else str(value)
-
-
-def _number_or_text(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text

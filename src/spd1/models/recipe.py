@@ -14,13 +14,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError, ParameterError, suggestion
+from .columns import (
+    NO_WORD,
+    Column,
+    are_words,
+    as_numbers,
+    as_words,
+    learn_number,
+    learn_words,
+    number_block,
+    one_hot,
+    shown,
+)
 
 __all__ = ["FILLS", "Column", "Recipe", "Table", "learn_recipe"]
 
 FILLS = ("refuse", "mean", "median", "most_frequent")
-NO_WORD = "(missing)"  # the category of text that is not there
 FULL_ENOUGH = 0.3  # density from which on features are kept dense, as ColumnTransformer does
-SHOWN_WORDS = 4  # words of a message
 
 
 class Table(NamedTuple):
@@ -42,25 +52,6 @@ class Table(NamedTuple):
         return self._replace(columns=[column[which] for column in self.columns])
 
 
-class Column(NamedTuple):
-    """How one column becomes features.
-
-    ``fill`` takes the place of a missing value; None: it is refused. ``categories`` are the words
-    of a text column, a feature each; None: it holds numbers and is a feature itself.
-    """
-
-    name: str
-    fill: float | str | None = None
-    categories: list[str] | None = None
-
-    @property
-    def features(self) -> list[str]:
-        """Names of the features it becomes."""
-        if self.categories is None:
-            return [self.name]
-        return [f"{self.name}={word}" for word in self.categories]
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How the columns of a table become features, learnt on the training rows.
@@ -71,7 +62,6 @@ class Recipe:
     file_columns : names of all columns of the training file
     target : name of the column with the target
     weight : name of the column with the weights of the rows, or None
-    balanced : whether classes count the same, however many rows they have
     missing : how missing values are filled in: one of ``FILLS``
     sparse : whether the features are kept sparse
     """
@@ -80,7 +70,6 @@ class Recipe:
     file_columns: list[str]
     target: str
     weight: str | None = None
-    balanced: bool = False
     missing: str = "refuse"
     sparse: bool = False
 
@@ -108,7 +97,7 @@ class Recipe:
         """The features of a table; ``say`` is told which words are new."""
         lacking = [c.name for c in self.columns if c.name not in table.names]
         if lacking:
-            more = f" (and {len(lacking) - 1} more: {_shown(lacking[1:])})" if lacking[1:] else ""
+            more = f" (and {len(lacking) - 1} more: {shown(lacking[1:])})" if lacking[1:] else ""
             raise DataError(
                 f"{path} has no column {lacking[0]!r}, which the model was trained on{more}"
             )
@@ -117,12 +106,12 @@ class Recipe:
         for column in self.columns:
             values = table.column(column.name)
             if column.categories is None:
-                numbers.append((column, _as_numbers(column, values, path)))
+                numbers.append((column, as_numbers(column, values, path)))
                 continue
-            blocks += _number_block(numbers, self.missing)
+            blocks += number_block(numbers, self.missing)
             numbers = []
-            blocks.append(_one_hot(column, _as_words(column, values, path), path, say))
-        blocks += _number_block(numbers, self.missing)
+            blocks.append(one_hot(column, as_words(column, values, path), path, say))
+        blocks += number_block(numbers, self.missing)
         if len(blocks) == 1 and not self.sparse:
             return blocks[0].toarray() if sp.issparse(blocks[0]) else np.asarray(blocks[0])
         joined = sp.csr_array(sp.hstack(blocks, format="csr"))
@@ -130,7 +119,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values that ``from_json`` reads."""
-        kept = ("file_columns", "target", "weight", "balanced", "missing", "sparse")
+        kept = ("file_columns", "target", "weight", "missing", "sparse")
         about = {name: getattr(self, name) for name in kept}
         return about | {"columns": [list(column) for column in self.columns]}
 
@@ -139,15 +128,16 @@ class Recipe:
         """Undo ``to_json``; a ValueError says what is wrong."""
         columns = [Column(*fields) for fields in about["columns"]]
         recipe = cls(
-            columns, about["file_columns"], about["target"], about["weight"], about["balanced"],
-            about["missing"], about["sparse"],
+            columns, about["file_columns"], about["target"], about["weight"], about["missing"],
+            about["sparse"],
         )  # fmt: skip
         for name, fill, words in columns:
-            right = isinstance(name, str) and (words is None or _are_words(words))
+            right = isinstance(name, str) and (words is None or are_words(words))
             kinds = (float, int) if words is None else (str,)
             if not right or (fill is not None and not isinstance(fill, kinds)):
                 raise ValueError(f"the recipe of column {str(name)[:40]!r} makes no sense")
-        plain = _are_words(recipe.file_columns) and isinstance(recipe.target, str)
+        plain = are_words(recipe.file_columns) and isinstance(recipe.target, str)
+        plain = plain and isinstance(recipe.weight, str | None) and isinstance(recipe.sparse, bool)
         if not plain or recipe.missing not in FILLS or not columns:
             raise ValueError("the recipe makes no sense")
         return recipe
@@ -157,8 +147,8 @@ class Recipe:
         said = []
         words = [c for c in self.columns if c.categories is not None]
         if words:
-            shown = ", ".join(f"{c.name} ({len(c.categories or [])})" for c in words[:8])
-            said.append(f"Text columns, a feature a word: {shown}{' ...' if words[8:] else ''}")
+            counts = [f"{c.name} ({len(c.categories or [])})" for c in words]
+            said.append(f"Text columns, a feature a word: {shown(counts, 8)}")
         if self.missing != "refuse":
             rest = "text by its most frequent word" if self.missing == "most_frequent" else (
                 f"text by the word {NO_WORD}"
@@ -166,8 +156,6 @@ class Recipe:
             said.append(f"Missing numbers are filled in by the {self.missing} of training, {rest}")
         if self.weight is not None:
             said.append(f"Rows have the weights of column {self.weight!r}")
-        if self.balanced:
-            said.append("Rows of rare classes weigh more: all classes count the same")
         return said
 
 
@@ -177,7 +165,6 @@ def learn_recipe(
     target: str,
     *,
     weight: str | None = None,
-    balanced: bool = False,
     drop: Sequence[str] = (),
     text: Sequence[str] = (),
     missing: str = "refuse",
@@ -192,7 +179,6 @@ def learn_recipe(
     path : where it comes from, for messages
     target : name of the target column
     weight : name of the column with weights, optional
-    balanced : whether classes are to count the same
     drop : names of columns to leave out
     text : names of columns whose numbers are words, such as codes
     missing : one of ``FILLS``
@@ -219,137 +205,24 @@ def learn_recipe(
     used = [name for name in table.names if name not in aside]
     if not used:
         raise DataError(f"{path} has no features left beside the target")
-    columns = []
+    columns, wrong = [], []
     for name in used:
         values = table.column(name)
-        if name in text or values.dtype.kind in "US":
-            columns.append(_learn_words(Column(name), values, path, missing, most_words))
-        else:
-            columns.append(_learn_number(Column(name), values, path, missing))
+        try:
+            if name in text or values.dtype.kind in "US":
+                columns.append(learn_words(Column(name), values, path, missing, most_words))
+            else:
+                columns.append(learn_number(Column(name), values, path, missing))
+        except DataError as error:
+            wrong.append(str(error))
+    if wrong:  # all of it at once: who mends one would meet the next
+        raise DataError("\n".join(wrong))
     width = sum(len(column.features) for column in columns)
     sparse = len(columns) < FULL_ENOUGH * width  # a text column has one entry a row
-    return Recipe(columns, list(table.names), target, weight, balanced, missing, sparse)
+    return Recipe(columns, list(table.names), target, weight, missing, sparse)
 
 
 def _find(table: Table, path: Any, name: str, option: str) -> None:
     if name not in table.names:
         near = suggestion(name, table.names)
-        raise DataError(f"{option} {name}: {near}{path} has {_shown(table.names, 8)}")
-
-
-def _learn_number(column: Column, values: np.ndarray, path: Any, missing: str) -> Column:
-    from sklearn.impute import SimpleImputer
-
-    values = _as_numbers(column._replace(fill=0.0), values, path)
-    gone = np.isnan(values)
-    if np.all(gone):
-        raise DataError(f"{path}: column {column.name!r} is empty: --drop {column.name}")
-    if missing == "refuse":
-        _as_numbers(column, values, path)
-        return column
-    learnt = SimpleImputer(strategy=missing).fit(values[:, None]).statistics_[0]
-    return column._replace(fill=float(learnt))
-
-
-def _learn_words(column: Column, values: np.ndarray, path: Any, missing: str, most: int) -> Column:
-    from sklearn.impute import SimpleImputer
-
-    filling = column._replace(fill=None if missing == "refuse" else NO_WORD)
-    words = _as_words(filling, values, path)
-    if missing == "most_frequent":
-        there = _as_words(column._replace(fill=""), values, path)[:, None].astype(object)
-        if np.all(there == ""):
-            raise DataError(f"{path}: column {column.name!r} is empty: --drop {column.name}")
-        learnt = SimpleImputer(missing_values="", strategy=missing).fit(there).statistics_[0]
-        filling = filling._replace(fill=str(learnt))
-        words = _as_words(filling, values, path)
-    found: list[str] = np.unique(words).tolist()
-    if len(found) > most:
-        raise DataError(
-            f"{path}: column {column.name!r} holds {len(found):,} different texts in "
-            f"{len(words):,} rows ({_shown(found)}, ...): leave it out with --drop {column.name}, "
-            f"or allow it with --max-categories {len(found)}"
-        )
-    return filling._replace(categories=found)
-
-
-def _as_numbers(column: Column, values: np.ndarray, path: Any) -> np.ndarray:
-    """Numbers, NaN where they are missing; refused where that, or text, can't be."""
-    name = column.name
-    if values.dtype.kind in "US":
-        row = next(i for i, v in enumerate(values.tolist()) if not _is_number(v))
-        raise DataError(
-            f"{path}: column {name!r} has the text {values[row][:30]!r} in row {row + 1}, and the "
-            "model was trained on numbers there"
-        )
-    values = values.astype(float)
-    bad = np.flatnonzero(np.isinf(values))
-    if len(bad):
-        raise DataError(f"{path}: column {name!r} has {values[bad[0]]} in row {bad[0] + 1}")
-    gone = np.flatnonzero(np.isnan(values))
-    if len(gone) and column.fill is None:
-        raise DataError(_refusal(path, name, gone))
-    return values
-
-
-def _refusal(path: Any, name: str, gone: np.ndarray) -> str:
-    many = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
-    return (
-        f"{path}: column {name!r} has no value in row {gone[0] + 1}{many}: train with --missing "
-        f"median (or mean, most_frequent) to fill them in, or with --drop {name}"
-    )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text == ""
-    return True
-
-
-def _as_words(column: Column, values: np.ndarray, path: Any) -> np.ndarray:
-    if values.dtype.kind not in "US":
-        values = np.array(["" if np.isnan(v) else f"{v:.12g}" for v in values.astype(float)])
-    gone = np.flatnonzero(values == "")
-    if not len(gone):
-        return values
-    if column.fill is None:
-        raise DataError(_refusal(path, column.name, gone))
-    return np.where(values == "", str(column.fill), values)
-
-
-def _number_block(numbers: list[tuple[Column, np.ndarray]], missing: str) -> list[np.ndarray]:
-    """Columns of numbers, missing ones filled in."""
-    if not numbers:
-        return []
-    block = np.column_stack([values for _, values in numbers])
-    if missing == "refuse" or not np.any(np.isnan(block)):
-        return [block]
-    from sklearn.impute import SimpleImputer
-
-    learnt = np.array([[column.fill for column, _ in numbers]], dtype=float)
-    return [np.asarray(SimpleImputer(strategy=missing).fit(learnt).transform(block))]
-
-
-def _one_hot(column: Column, words: np.ndarray, path: Any, say: Callable[[str], Any] | None) -> Any:
-    from sklearn.preprocessing import OneHotEncoder
-
-    known = np.array(column.categories, dtype=object)
-    new = np.setdiff1d(words, np.array(column.categories))
-    if len(new) and say is not None:
-        count = int(np.isin(words, new).sum())
-        say(
-            f"{path}: column {column.name!r} has words the model has not seen, in {count:,} rows: "
-            f"{_shown(new.tolist())}; they count as none of its {len(known)} words"
-        )
-    encoder = OneHotEncoder(categories=[known], handle_unknown="ignore", dtype=np.float64)
-    return encoder.fit(known[:1, None]).transform(words.astype(object)[:, None])
-
-
-def _are_words(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
-
-
-def _shown(words: Sequence[str], most: int = SHOWN_WORDS) -> str:
-    return ", ".join(word[:30] for word in words[:most]) + (", ..." if len(words) > most else "")
+        raise DataError(f"{option} {name}: {near}{path} has {shown(table.names, 8)}")

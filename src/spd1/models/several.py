@@ -47,7 +47,13 @@ def codes_of(b: np.ndarray, classes: list[Any]) -> np.ndarray:
 
 
 def solve_several(
-    A: Any, codes: np.ndarray, classes: int, reg: Any, intercept: bool, options: dict[str, Any]
+    A: Any,
+    codes: np.ndarray,
+    classes: int,
+    reg: Any,
+    intercept: bool,
+    options: dict[str, Any],
+    weight: np.ndarray | None = None,
 ) -> Result:
     """Fit all classes at once; what only methods for two classes know is refused by name."""
     if isinstance(A, Store):
@@ -63,13 +69,19 @@ def solve_several(
             )
     kept = ("tol", "max_passes", "max_seconds", "callback", "verbose")
     chosen = {name: options[name] for name in kept if name in options}
-    return solve_multinomial(A, codes, classes, reg, fit_intercept=intercept, **chosen)
+    return solve_multinomial(A, codes, classes, reg, weight, fit_intercept=intercept, **chosen)
 
 
 def certify_several(
-    A: Any, codes: np.ndarray, classes: int, reg: Any, intercept: bool, x: np.ndarray
+    A: Any,
+    codes: np.ndarray,
+    classes: int,
+    reg: Any,
+    intercept: bool,
+    x: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> Certificate:
     """How far from optimal the rows of x are on data."""
     if isinstance(A, Store):
         raise IncompatibleError(f"{A.path} is a store: several classes need data in memory")
-    return certify_multinomial(Objective(A, codes, classes, None, reg, intercept), x)
+    return certify_multinomial(Objective(A, codes, classes, weight, reg, intercept), x)

@@ -1,0 +1,230 @@
+"""Data files as commands read them: tables of real life, weights, rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.store import Store
+from ..errors import DataError, IncompatibleError, ParameterError, suggestion
+from ..files import Data, format_of
+from ..io import Model, read_data
+from ..io.raw_tables import read_table
+from ..io.tables import target_position
+from ..models.recipe import Recipe, Table, learn_recipe
+from . import options as o
+from .exits import notes
+
+__all__ = ["Prepared", "TableOptions", "is_balanced", "note", "prepared", "read_for", "words_of"]
+
+TABLES = ("csv", "parquet")
+
+
+class TableOptions(NamedTuple):
+    """Options that only tables have."""
+
+    drop: Sequence[str] = ()
+    text: Sequence[str] = ()
+    missing: str = "refuse"
+    weight: str | None = None
+    most_words: int = 100
+
+    @property
+    def asked(self) -> list[str]:
+        """Those that were given."""
+        given = {
+            "--drop": bool(self.drop), "--text": bool(self.text), "--weight": bool(self.weight),
+            "--missing": self.missing != "refuse",
+        }  # fmt: skip
+        return [name for name, used in given.items() if used]
+
+
+class Prepared(NamedTuple):
+    """Rows to train on, how they were made, and rows that were held out."""
+
+    data: Data
+    weight: np.ndarray | None = None
+    recipe: Recipe | None = None
+    held: Data | None = None
+
+
+def words_of(values: Sequence[str] | None) -> list[str]:
+    """Names with commas between, in one option or several.
+
+    Examples
+    --------
+    >>> words_of(["name, ticket", "cabin"])
+    ['name', 'ticket', 'cabin']
+    """
+    return [word.strip() for value in values or () for word in value.split(",") if word.strip()]
+
+
+def is_balanced(class_weight: str | None) -> bool:
+    """The option --class-weight."""
+    if class_weight not in (None, "balanced"):
+        near = suggestion(class_weight, ["balanced"])
+        raise ParameterError(f"--class-weight {class_weight}: {near}'balanced' is all there is")
+    return class_weight == "balanced"
+
+
+def note(text: str) -> None:
+    """A remark on standard error."""
+    notes().print(text, markup=False, soft_wrap=True)
+
+
+def prepared(
+    path: Path,
+    reading: tuple[str | None, str | None, int | None, bool | None, bool],
+    table: TableOptions,
+    fraction: float | None = None,
+    seed: int = 0,
+    classes: bool = True,
+) -> Prepared:
+    """Read a file to train on.
+
+    ``reading`` are the options --format, --target, --features, --zero-based and --no-check. With
+    a ``fraction`` some rows are held out; what is learnt from columns is learnt from the others.
+    """
+    if fraction is not None and not 0 < fraction < 1:
+        raise ParameterError(f"--train-fraction must be between 0 and 1, got {fraction:g}")
+    kind = format_of(path, reading[0])
+    if table.asked and kind not in TABLES:
+        raise ParameterError(
+            f"{', '.join(table.asked)}: for CSV and Parquet files, and {path} is {kind}"
+        )
+    if not table.asked:
+        try:
+            data = o.read_file(path, *reading)
+        except DataError:
+            if kind not in TABLES:
+                raise
+            found = _from_table(path, kind, reading[1], table, fraction, seed, classes)
+            if found is None:
+                raise
+            return found
+        return _split(path, data, fraction, seed, classes)
+    found = _from_table(path, kind, reading[1], table, fraction, seed, classes)
+    assert found is not None
+    return found
+
+
+def _from_table(
+    path: Path,
+    kind: str,
+    target: str | None,
+    options: TableOptions,
+    fraction: float | None,
+    seed: int,
+    classes: bool,
+) -> Prepared | None:
+    """Features by a recipe; None where a table has nothing that asks for one."""
+    table = read_table(path, kind, options.text)
+    header = table.names if table.header else None
+    place = target_position(path, header, len(table.names), target)
+    name = table.names[place]
+    unusual = any(
+        column.dtype.kind == "U" or bool(np.any(np.isnan(column)))
+        for k, column in enumerate(table.columns)
+        if k != place
+    )
+    if not (unusual or options.asked):
+        return None
+    column = options.weight
+    if column is not None and (column not in table.names or column == name):
+        near = suggestion(column, [other for other in table.names if other != name])
+        raise DataError(f"--weight {column}: {near}{path} has {', '.join(table.names[:8])}")
+    b = _target(path, name, table.column(name))
+    train, test = _rows(path, b, fraction, seed, classes)
+    weight = None if options.weight is None else _weights(path, options.weight, table)
+    kept = table.rows(train)
+    recipe = learn_recipe(
+        kept, path, name, weight=options.weight, drop=options.drop, text=options.text,
+        missing=options.missing, most_words=options.most_words,
+    )  # fmt: skip
+    data = Data(recipe.features(kept, path), b[train], recipe.names, name)
+    held = None
+    if test is not None:
+        held = Data(recipe.features(table.rows(test), path, note), b[test], recipe.names, name)
+    return Prepared(data, None if weight is None else weight[train], recipe, held)
+
+
+def _target(path: Path, name: str, values: np.ndarray) -> np.ndarray:
+    gone = np.flatnonzero(values == "" if values.dtype.kind == "U" else np.isnan(values))
+    if len(gone):
+        raise DataError(
+            f"{path}: the target {name!r} has no value in row {gone[0] + 1}"
+            + (f" and {len(gone) - 1:,} more" if len(gone) > 1 else "")
+            + ": take these rows out, or name another column with --target"
+        )
+    return values
+
+
+def _weights(path: Path, name: str, table: Table) -> np.ndarray:
+    values = table.column(name)
+    if values.dtype.kind == "U" or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise DataError(
+            f"{path}: the weights in column {name!r} must be numbers from 0 on, none missing"
+        )
+    return values
+
+
+def _split(path: Path, data: Data, fraction: float | None, seed: int, classes: bool) -> Prepared:
+    """The same for data that is a matrix already."""
+    if fraction is None:
+        return Prepared(data)
+    if isinstance(data.A, Store):
+        raise IncompatibleError(f"{path} is a store: --train-fraction takes data in memory")
+    if data.b is None:
+        raise DataError("the data has no labels: nothing to learn from")
+    train, test = _rows(path, data.b, fraction, seed, classes)
+    assert test is not None
+    part, held = (data._replace(A=data.A[rows], b=data.b[rows]) for rows in (train, test))
+    return Prepared(part, held=held)
+
+
+def _rows(
+    path: Path, b: np.ndarray, fraction: float | None, seed: int, classes: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows to train on, and rows to judge by; each class in the same shares."""
+    everything = np.arange(len(b))
+    if fraction is None:
+        return everything, None
+    from sklearn.model_selection import train_test_split
+
+    try:
+        train, test = train_test_split(
+            everything, train_size=fraction, random_state=seed, stratify=b if classes else None
+        )
+    except ValueError as error:
+        raise DataError(
+            f"{path} can't be split by --train-fraction {fraction:g}: {error}"
+        ) from None
+    return np.sort(train), np.sort(test)
+
+
+def read_for(
+    model: Model, path: Path, format: str | None, zero: bool | None, no_check: bool = False
+) -> tuple[Data, np.ndarray | None]:
+    """Read a file for a model, prepared as its training file was; and weights, if it has some."""
+    kind = format_of(path, format)
+    recipe = model.recipe
+    if recipe is None or kind not in TABLES:
+        based: bool | str = "auto" if zero is None else zero
+        data = read_data(
+            path, format=format, target=model.target, n_features=model.features, zero_based=based,
+            features=model.names, check=not no_check,
+        )  # fmt: skip
+        return data, None
+    words = [column.name for column in recipe.columns if column.categories is not None]
+    table = recipe.named(read_table(path, kind, words), path)
+    A: Any = recipe.features(table, path, note)
+    b = table.column(recipe.target) if recipe.target in table.names else None
+    if b is not None and np.all(b == "" if b.dtype.kind == "U" else np.isnan(b)):
+        b = None  # a column that is there and empty
+    weight = None
+    if recipe.weight is not None and recipe.weight in table.names:
+        weight = _weights(path, recipe.weight, table)
+    return Data(A, b, recipe.names, recipe.target), weight
