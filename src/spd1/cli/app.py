@@ -11,8 +11,8 @@ from .compare import compare
 from .cv import cv
 from .datasets import datasets_app
 from .describe import show
-from .exits import CODES
 from .fit import fit
+from .flags import FlagCommand, MainGroup
 from .info import convert, info
 from .path import path
 from .reproduce import reproduce
@@ -22,13 +22,13 @@ from .warm_up import warm_up
 HELP = (
     "Regularized linear models, every answer with a certificate: a proven bound on how far it is "
     "from the optimum.\n\n"
-    "Start with [bold]spd1 fit train.svm[/]. Data is LIBSVM text, CSV, Parquet, NPZ or NPY.\n\n"
-    "Exit codes: " + "; ".join(f"{code} {text}" for code, text in CODES.items()) + "."
+    "Start with [bold]spd1 fit train.csv[/]. Data is CSV, Parquet, LIBSVM text, NPZ or NPY."
 )
 
 app = typer.Typer(
     name="spd1", help=HELP, no_args_is_help=True, rich_markup_mode="rich",
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+    cls=MainGroup,
 )  # fmt: skip
 
 
@@ -51,6 +51,6 @@ options.__doc__ = HELP
 for command in (
     fit, cv, path, predict, evaluate, certify, show, info, compare, convert, reproduce,
 ):  # fmt: skip
-    app.command()(command)
-app.command("warm-up")(warm_up)
+    app.command(cls=FlagCommand)(command)
+app.command("warm-up", cls=FlagCommand)(warm_up)
 app.add_typer(datasets_app, name="datasets")

@@ -125,6 +125,10 @@ def cv(
         print_scores(search.alphas_, search.scores_, best, modest, name)
         say(f"Taken by the rule {rule}: alpha = {alpha:.6g}, that is --l1 {l1_ratio * alpha:.6g} "
             f"--l2 {(1 - l1_ratio) * alpha:.6g}.")  # fmt: skip
+        if best == len(search.alphas_) - 1:
+            say(f"The best is the weakest penalty tried: try a smaller --least than {least:g}.")
+        elif best == 0:
+            say("The best is the strongest penalty tried: features hardly help.")
         report(model, result, place, plot, tol)
     raise typer.Exit(0 if result.converged else NOT_REACHED)
 

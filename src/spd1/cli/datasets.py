@@ -10,16 +10,19 @@ from rich.table import Table
 
 from . import options as o
 from .exits import guarded
+from .flags import FlagCommand, FlagGroup
 from .show import print_json, say
 
 datasets_app = typer.Typer(
-    no_args_is_help=True, help="Data sets of the LIBSVM collection: list them, fetch them."
+    no_args_is_help=True,
+    help="Data sets of the LIBSVM collection: list them, fetch them.",
+    cls=FlagGroup,
 )
 
 Names = Annotated[list[str], typer.Argument(help="Names that spd1 datasets list shows")]
 
 
-@datasets_app.command("list")
+@datasets_app.command("list", cls=FlagCommand)
 @guarded
 def list_datasets(json: o.Json = False) -> None:
     """Show the data sets known by name and which are on this machine."""
@@ -44,7 +47,7 @@ def list_datasets(json: o.Json = False) -> None:
     Console(highlight=False, width=110).print(table)
 
 
-@datasets_app.command("fetch")
+@datasets_app.command("fetch", cls=FlagCommand)
 @guarded
 def fetch_datasets(names: Names) -> None:
     """Download data sets into the cache folder and print where they are."""

@@ -22,11 +22,15 @@ DEFAULT_L2 = 1e-3  # the paper's
 DataFile = Annotated[
     Path,
     typer.Argument(
-        help="LIBSVM text or CSV (plain, .gz, .bz2, .xz), Parquet, NPZ, NPY, or a store (folder)",
+        help="CSV or LIBSVM text (plain, .gz, .bz2, .xz), Parquet, NPZ, NPY, or a store (folder)",
         show_default=False,
+        metavar="DATA",
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A file written by spd1 fit", show_default=False)]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(help="A file written by spd1 fit or cv", show_default=False, metavar="MODEL"),
+]
 Format = Annotated[
     str | None,
     typer.Option(help="libsvm, csv, parquet, npz, npy or store; default: by the file's suffix"),
@@ -48,7 +52,9 @@ Loss = Annotated[str, typer.Option(help=", ".join(BY_NAME))]
 LossParameters = Annotated[
     list[str] | None,
     typer.Option(
-        "--loss-param", help="A parameter of the loss, such as delta=1.0; may come several times"
+        "--loss-param",
+        help="A parameter of the loss, such as delta=1.0; may come several times",
+        metavar="NAME=NUMBER",
     ),
 ]
 L1 = Annotated[float, typer.Option(help="Weight of the sum of absolute values", min=0.0)]
@@ -74,11 +80,15 @@ Positive = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to leave out, with commas between, such as name,ticket"),
+    typer.Option(
+        help="Columns to leave out, with commas between, such as name,ticket", metavar="NAMES"
+    ),
 ]
 TextColumns = Annotated[
     list[str] | None,
-    typer.Option("--text", help="Columns whose numbers are words, such as codes: one-hot"),
+    typer.Option(
+        "--text", help="Columns whose numbers are words, such as codes: one-hot", metavar="NAMES"
+    ),
 ]
 Missing = Annotated[
     str,

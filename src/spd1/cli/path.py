@@ -97,10 +97,11 @@ def path(
             _newest(found.coefs, k, task.names),
         )  # fmt: skip
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(lines)
-    unit = "standardized features" if standardize else "features as they are"
-    say(f"alpha = {l1_ratio:g} l1 + {1 - l1_ratio:g} l2, on {unit}. All {len(counts)} are solved "
-        f"to a relative gap of {found.rel_gaps.max():.1e} or less.")  # fmt: skip
-    say(f"Fit one with: spd1 fit {train} --loss {loss} --l1 ... ; choose one with: spd1 cv {train}")
+    say(f"All {len(counts)} are solved to a relative gap of {found.rel_gaps.max():.1e} or less.")
+    meaning = "--l1 alpha" if l1_ratio == 1 else (
+        f"--l1 {l1_ratio:g}*alpha --l2 {1 - l1_ratio:g}*alpha"
+    )  # fmt: skip
+    say(f"spd1 fit with {meaning} solves one of them, spd1 cv finds out which predicts best.")
     for what, place in (("Picture", plot), ("Coefficients", csv)):
         if place is not None:
             say(f"{what}: {place}")
