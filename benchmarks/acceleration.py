@@ -1,6 +1,6 @@
 """Does the condition number count by its root? Passes to a gap of 1e-8 against kappa.
 
-    python benchmarks/acceleration.py [--size 100] [--picture docs/acceleration.png]
+    python benchmarks/acceleration.py [--size 100] [--picture docs/laboratory/acceleration.png]
 
 Least squares with l2 on data whose singular values fall from 1 to 1e-3: whatever l2 is, there are
 directions of its size, so that the condition number R^2 / (mu gamma) is felt. On data with a gap in

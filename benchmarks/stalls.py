@@ -1,6 +1,6 @@
 """Problems that make solvers stand still: how many of them ``auto`` certifies, and how fast.
 
-    python benchmarks/stalls.py --count 2000            # the figure of docs/promises.md
+    python benchmarks/stalls.py --count 2000            # the figure of docs/explanation/promises.md
     python benchmarks/stalls.py --seeds 17 401 --verbose
 
 Each seed is one problem, n and d up to 2000: all losses; gaussian, sparse, low-rank, polynomial,

@@ -1,4 +1,4 @@
-"""Theorem 2 of the paper against its exact counterexample (docs/theorem2.md).
+"""Theorem 2 of the paper against its exact counterexample (docs/laboratory/theorem2.md).
 
 Prints E[G] of SPD1 with the published steps, by an exact recursion, beside the bound that the
 theorem states; the same with the mended steps; and a simulation that checks the recursion.

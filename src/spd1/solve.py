@@ -94,7 +94,7 @@ def solve(
         on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
         penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
         (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
-        compares with: "psgd", "svrg", "saga"; docs/family.md has more.
+        compares with: "psgd", "svrg", "saga"; docs/laboratory/family.md has more.
     loss : str or loss, optional
         For data X. Default: "logistic".
     l1, l2, lower, upper : float or array of shape (d,), optional
@@ -122,8 +122,8 @@ def solve(
         For spd1 and spd1-vr: the paper's uniform entries, or stored entries only, each once a pass
         in random order, which is ours: a pass of sparse data then takes as many steps as it has
         entries, and no more passes are needed: spd1-vr took 16 and 12 to 1e-6 on two parts of
-        rcv1-subset where uniform entries took 18 and 14 (docs/method.md). "auto" takes uniform for
-        dense and nonzeros for sparse data. "importance" draws rows and columns of
+        rcv1-subset where uniform entries took 18 and 14 (docs/laboratory/method.md). "auto" takes
+        uniform for dense and nonzeros for sparse data. "importance" draws rows and columns of
         dense data by their norms, for data whose norms differ.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
@@ -137,7 +137,7 @@ def solve(
         several threads; the answer has the same bits for any number of them. "async", for rows,
         spd1 and spd1-vr, lets threads update shared values without locks: **not reproducible**.
         "dask" leaves the chunks of a dask array, or the tiles of a store, on the workers of a
-        cluster: see docs/cluster.md. It has the bits of "threads" on the same grid.
+        cluster: see docs/howto/cluster.md. It has the bits of "threads" on the same grid.
     n_threads : int, optional
         Threads of the engine. Default: the cores that this process may use.
     grid : (rows, columns), optional
@@ -149,7 +149,7 @@ def solve(
     checkpoint : path, optional
         A file that keeps the run: where it exists the run goes on from it, else it begins. A run
         that goes on ends with the same bits as one that was never stopped. Ctrl-C and SIGTERM
-        write it, too, and limits wait for the end of an epoch. See docs/checkpoints.md.
+        write it, too, and limits wait for the end of an epoch. See docs/howto/checkpoints.md.
     every : float
         Seconds between two writings of the checkpoint.
     client : distributed.Client or str, optional

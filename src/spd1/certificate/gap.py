@@ -3,8 +3,8 @@
     gap = sum_i c_i [phi(u_i) + phi*(y_i) - u_i y_i] + sum_j [g_j(x_j) + g_j*(v_j) - x_j v_j]
 
 with u = A x and v = -A'(c y). Every bracket is >= 0, so the sum loses nothing to cancellation,
-and ``gap >= P(x) - P*`` because y is made feasible first. ``docs/promises.md`` says up to which
-rounding.
+and ``gap >= P(x) - P*`` because y is made feasible first. ``docs/explanation/promises.md`` says
+up to which rounding.
 """
 
 from __future__ import annotations

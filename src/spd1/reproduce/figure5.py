@@ -1,10 +1,10 @@
 """Figure 5, our own: what SPD1 and SPD1-VR do with the steps of Theorems 1, 2 and 3.
 
 Theorem 1's bound is three times the one the paper states: its own last inequality with its own
-steps gives 3 sqrt(2d) L D (R + R') / sqrt(T) (docs/method.md).
+steps gives 3 sqrt(2d) L D (R + R') / sqrt(T) (docs/laboratory/method.md).
 
 Theorem 2 does not hold with the steps it states. It is drawn with them, and with the steps and the
-bound of ``theorem2``, with which its proof holds (docs/theorem2.md).
+bound of ``theorem2``, with which its proof holds (docs/laboratory/theorem2.md).
 
 The proofs of both write E[sup] = sup E. What they bound is sup E[F(x_hat, y) - F(x, y_hat)] over x
 and y, not E[G], which is at least as large. Both are drawn; the first is estimated from the means

@@ -1,4 +1,6 @@
-"""Theorem 2: why it fails as printed, and the steps with which its proof holds (docs/theorem2.md).
+"""Theorem 2: why it fails as printed, and the steps with which its proof holds.
+
+docs/laboratory/theorem2.md has it in prose.
 
 A step of SPD1 moves one of d coordinates of x and one of n of y. With m_t = min(eta_t mu / 2, 1/4)
 one step gives, for any fixed x,

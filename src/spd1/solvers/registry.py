@@ -32,7 +32,7 @@ SPECIAL_METHODS = {
     "interior": ("interior.interior", "Interior"),
 }
 
-#: What the paper names beside its own, and what it leaves open: docs/family.md.
+#: What the paper names beside its own, and what it leaves open: docs/laboratory/family.md.
 FAMILY_METHODS = {
     "spd1-vr-acc": ("entries.spd1_vr_acc", "AcceleratedSPD1VR"),
     "spd1-vr-catalyst": ("entries.spd1_vr_catalyst", "CatalystSPD1VR"),

@@ -1,7 +1,7 @@
 """The tuned numbers that several methods share, and those of columns.
 
-They were set on the problems of ``benchmarks/race.py`` and ``benchmarks/tiles.py``; docs/engine.md
-has what was tried.
+They were set on the problems of ``benchmarks/race.py`` and ``benchmarks/tiles.py``;
+docs/laboratory/engine.md has what was tried.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 ``Uniform`` is the paper's sampling: row and column drawn independently; ``Importance`` draws them
 by their norms. ``Nonzeros`` draws stored entries of sparse data, each once a pass, in random order;
 the shares keep the estimators unbiased and give every coordinate the same total step per pass
-(docs/method.md). It is ours. Drawn with replacement instead, a third of the columns with one entry
-would not move in a pass.
+(docs/laboratory/method.md). It is ours. Drawn with replacement instead, a third of the columns
+with one entry would not move in a pass.
 """
 
 from __future__ import annotations

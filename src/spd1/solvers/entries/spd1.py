@@ -157,7 +157,8 @@ class SPD1(EntryMethod):
         """Theorem 1's, or Theorem 2's, mended, if g is strongly convex and phi smooth.
 
         With the published eta_t = 2 / (mu (t + 4)) Theorem 2 fails. Its proof holds with
-        eta_t = 2 d / (mu (t + 4 d)) and tau_t = 2 n d / (gamma (t + 4 n)) (docs/theorem2.md).
+        eta_t = 2 d / (mu (t + 4 d)) and tau_t = 2 n d / (gamma (t + 4 n)):
+        docs/laboratory/theorem2.md.
         """
         found, p = self.published_steps(), self.problem
         return {"eta": 2.0 * p.d / p.mu, "tau": found["tau"]} if self.strong else found

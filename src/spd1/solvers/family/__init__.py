@@ -1,1 +1,1 @@
-"""The methods that the paper names beside its own, one a file: docs/family.md."""
+"""The methods that the paper names beside its own, one a file: docs/laboratory/family.md."""

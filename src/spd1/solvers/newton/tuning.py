@@ -2,8 +2,8 @@
 
 Prices are seconds on one core of a Xeon of 2020 and of an EPYC of 2024, which agree to within a
 factor of 1.5; only their ratios decide anything. The other numbers were set on the problems of
-``benchmarks/race.py``: half and twice the value took longer in all. docs/engine.md has the larger
-experiments.
+``benchmarks/race.py``: half and twice the value took longer in all. docs/laboratory/engine.md has
+the larger experiments.
 """
 
 from __future__ import annotations
