@@ -156,16 +156,21 @@ def saga_saddle(task: Task, x, y, draws, eta, tau, pi, rho):
     return x, y
 
 
+def vr_step(task: Task, z, w, i, j, eta, tau, pi, rho, chance):
+    """One step of Alacaoglu & Malitsky's from z = (x, y), with the snapshot w."""
+    (x, y), (x_old, y_old) = z, w
+    x_bar, y_bar = x + chance * (x_old - x), y + chance * (y_old - y)
+    x_half = prox_g(task, x_bar - eta * pull(task, y_old), eta)
+    y_half = prox_all(task, y_bar + tau * (task.A @ x_old), tau)
+    for_x, for_y = saddle_estimates(task, i, j, y_half[i], x_half[j], x_old, y_old, pi, rho)
+    return prox_g(task, x_bar - eta * for_x, eta), prox_all(task, y_bar + tau * for_y, tau)
+
+
 def vr_extragradient(task: Task, x, y, draws, eta, tau, pi, rho, chance):
     """Alacaoglu & Malitsky's method with loopless snapshots."""
     x_old, y_old = x, y
     for i, j, coin in draws:
-        x_bar, y_bar = x + chance * (x_old - x), y + chance * (y_old - y)
-        x_half = prox_g(task, x_bar - eta * pull(task, y_old), eta)
-        y_half = prox_all(task, y_bar + tau * (task.A @ x_old), tau)
-        for_x, for_y = saddle_estimates(task, i, j, y_half[i], x_half[j], x_old, y_old, pi, rho)
-        x = prox_g(task, x_bar - eta * for_x, eta)
-        y = prox_all(task, y_bar + tau * for_y, tau)
+        x, y = vr_step(task, (x, y), (x_old, y_old), i, j, eta, tau, pi, rho, chance)
         if coin < chance:
             x_old, y_old = x, y
     return x, y

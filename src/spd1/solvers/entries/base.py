@@ -14,7 +14,8 @@ from ...errors import IncompatibleError
 from ...problem import Problem
 from ..base import TileMethod
 from ..rounds import stream_of
-from .sampling import Uniform, importance_sampler, make_sampler
+from .importance import importance_sampler
+from .sampling import Uniform, make_sampler
 
 __all__ = ["EntryMethod"]
 

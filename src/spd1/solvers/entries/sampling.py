@@ -1,7 +1,7 @@
 """Which entry a step of SPD1 and SPD1-VR looks at.
 
-``Uniform`` is the paper's sampling: row and column drawn independently; ``Importance`` draws them
-by their norms. ``Nonzeros`` draws stored entries of sparse data, each once a pass, in random order;
+``Uniform`` is the paper's sampling: row and column drawn independently (by their norms:
+``importance.py``). ``Nonzeros`` draws stored entries of sparse data, each once a pass, in random order;
 the shares keep the estimators unbiased and give every coordinate the same total step per pass
 (docs/laboratory/method.md). It is ours. Drawn with replacement instead, a third of the columns
 with one entry would not move in a pass.
@@ -18,14 +18,12 @@ from ...data.grid import Grid
 from ...engines.work import Made
 from ...errors import DataError, IncompatibleError, ParameterError
 from ...kernel.jit import compiled
-from ...kernel.rng import alias_table, aliased, index, shuffled, widths
-from ...problem import Problem
-from .tuning import UNIFORM_SHARE
+from ...kernel.rng import index, shuffled, widths
 
 __all__ = [
     "SAMPLINGS",
-    "Importance",
     "Nonzeros",
+    "Sampler",
     "TileSampler",
     "Uniform",
     "choose_sampling",
@@ -126,67 +124,6 @@ class Nonzeros(NamedTuple):
 
     def row_share(self, i):
         return self.row_shares[i]
-
-
-@compiled(Sampler)
-class Importance(NamedTuple):
-    """Row and column independent, by their norms: row i with pi_i, column j with rho_j.
-
-    Entries come times 1 / (n pi_i d rho_j), and the shares are 1 / (d rho_j) and 1 / (d n pi_i):
-    then both estimates are unbiased, and every line has the same total step in a pass, the longer
-    it is the more often and the less at once.
-    """
-
-    A: Any
-    row_limits: np.ndarray  # see ``alias_table``
-    row_others: np.ndarray
-    column_limits: np.ndarray
-    column_others: np.ndarray
-    row_factors: np.ndarray  # 1 / (n pi_i)
-    column_factors: np.ndarray  # 1 / (d rho_j)
-    share: float  # 1 / d
-
-    def pair(self, key, counter):
-        i = aliased(key, counter, self.row_limits, self.row_others)
-        j = aliased(key, counter + 1, self.column_limits, self.column_others)
-        return i, j, self.A.entry(i, j) * self.row_factors[i] * self.column_factors[j]
-
-    def in_column(self, key, counter, j):
-        i = aliased(key, counter, self.row_limits, self.row_others)
-        return i, self.A.entry(i, j) * self.row_factors[i] * self.column_factors[j]
-
-    def in_row(self, key, counter, i):
-        j = aliased(key, counter, self.column_limits, self.column_others)
-        return j, self.A.entry(i, j) * self.row_factors[i] * self.column_factors[j]
-
-    def column_share(self, j):
-        return self.column_factors[j]
-
-    def row_share(self, i):
-        return self.share * self.row_factors[i]
-
-
-def importance_sampler(problem: Problem) -> Importance:
-    """Rows by c_i |a_i|^2, columns by the sum of c_i a_ij^2; a share of the draws is uniform."""
-    p = problem
-    if not p.grid.dense or p.grid.shape != (1, 1):
-        raise IncompatibleError(
-            "sampling='importance' takes dense data in one piece: use sampling='nonzeros' for "
-            "sparse data, 'uniform' for data in tiles"
-        )
-    columns = p.column_norms_squared if p.uniform_weights else p.grid.weighted_squares(p.c)
-    pi, rho = mixed(p.c * p.row_norms_squared), mixed(columns)
-    return Importance(
-        p.grid.matrix, *alias_table(pi), *alias_table(rho), 1.0 / (p.n * pi), 1.0 / (p.d * rho),
-        1.0 / p.d,
-    )  # fmt: skip
-
-
-def mixed(sizes: np.ndarray) -> np.ndarray:
-    """Probabilities by size, some of the draws uniform."""
-    alike, total = np.full(len(sizes), 1.0 / len(sizes)), float(sizes.sum())
-    by_size = sizes / total if total > 0 else alike
-    return np.asarray(UNIFORM_SHARE * alike + (1.0 - UNIFORM_SHARE) * by_size)
 
 
 def choose_sampling(grid: Grid, sampling: str) -> str:

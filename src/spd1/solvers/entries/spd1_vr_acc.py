@@ -9,10 +9,13 @@ entry, or of one tile. Against Algorithm 2 three things are different:
 - the steps are balanced: eta / tau = gamma / (n mu) lets x and y contract alike, and
   eta tau |A|_F^2 = O(1). Theorem 3 of the paper has eta ~ gamma / R^2, which gives kappa.
 
-What is proved: the rate 1 + sqrt(kappa) / sqrt(N) passes for a constant factor where a step moves
-*all* coordinates (Alacaoglu & Malitsky, for strongly monotone operators; ``svrg-saddle-acc`` is
-that). Here a step moves one x_j and one y_i: the rate is only measured
-(``benchmarks/acceleration.py``). ``spd1-vr-catalyst`` has a proof and is slower.
+What is proved (docs/family.md has the proof): with the steps of steps="theory" and snapshots after
+random numbers of steps, every n d steps leave a constant factor, or sqrt(n / kappa) of one if that
+is less, where kappa is the larger of the largest n c_i |a_i|^2 and n sum_i c_i a_ij^2, over mu
+gamma. The idea is Alacaoglu & Malitsky's (2022) for steps that move *all* coordinates
+(``svrg-saddle-acc``); a step here takes one x_j and one y_i out of such a step. What is only
+measured: automatic steps, a snapshot every n d steps, and sparse data whose stored entries are
+visited once a pass (``benchmarks/acceleration.py``).
 """
 
 from __future__ import annotations
@@ -24,16 +27,18 @@ from typing import Any
 import numpy as np
 
 from ...certificate.points import Pair
-from ...control.steps import ScaledSteps
+from ...control.steps import Proposal, ScaledSteps
 from ...data.grid import Grid
 from ...errors import IncompatibleError
 from ...kernel.jit import kernel
+from ...kernel.rng import units
 from ...problem import Problem
 from ..base import Saved
-from ..catalyst import evaluated_pair
+from ..catalyst import evaluated_pair, wanted_strength
+from ..rounds import stream_of
 from .spd1_vr import SPD1VR
 from .tiles import TiledSPD1VR
-from .tuning import AHEAD, FIRST_TURN, NEGATIVE_MOMENTUM, STEPS_A_PIECE
+from .tuning import AHEAD, FIRST_TURN, NEGATIVE_MOMENTUM, PROVED_TURN, STEPS_A_PIECE
 
 __all__ = ["AcceleratedSPD1VR", "AcceleratedTiles"]
 
@@ -71,7 +76,9 @@ class AcceleratedSPD1VR(SPD1VR):
     needs_smooth_loss = True
     takes_cuts = False
     takes_races = False
+    remembers = (*SPD1VR.remembers, "momentum", "loopless")
     momentum = NEGATIVE_MOMENTUM
+    loopless = False  # whether snapshots come after random numbers of steps
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -104,7 +111,20 @@ class AcceleratedSPD1VR(SPD1VR):
         s.gradient[:], s.margins[:] = self.gradient, self.pair.point.u
         self.ledger.paper_passes += 1
 
+    def adopt(self, proposal: Proposal) -> None:
+        """The theorem has a momentum of its own, and a snapshot with chance 1/(n d) a step."""
+        super().adopt(proposal)
+        self.loopless = proposal.source == "theory"
+        self.momentum = 1.0 if self.loopless else NEGATIVE_MOMENTUM
+
+    def theory_inner_steps(self) -> int:
+        """Steps until a coin that shows heads once in n d throws does so."""
+        coin = float(units(stream_of(self.key, 0, 1), self.t, 1)[0])
+        return 1 + int(math.log1p(-coin) / math.log1p(-1.0 / max(self.a_pass, 2)))
+
     def epoch(self) -> Iterator[None]:
+        if self.loopless:
+            self.inner_steps = self.theory_inner_steps()
         yield from super().epoch()
         self.look()
 
@@ -120,17 +140,29 @@ class AcceleratedSPD1VR(SPD1VR):
 
     def default_steps(self) -> dict[str, float]:
         """Balanced, with eta tau |A|_F^2 = FIRST_TURN, rows by their weights."""
+        square = float((self.weights * self.problem.row_norms_squared).sum())
+        return self.balanced(FIRST_TURN / max(square, 1e-300))
+
+    def balanced(self, product: float) -> dict[str, float]:
+        """Eta tau = product and eta / tau = gamma / (n mu): x and y contract alike."""
         p = self.problem
-        square = float((self.weights * p.row_norms_squared).sum())
-        turn = math.sqrt(FIRST_TURN / max(square, 1e-300))
         ratio = math.sqrt(p.gamma / (p.n * p.mu))
-        return {"eta": turn * ratio, "tau": turn / ratio}
+        return {"eta": math.sqrt(product) * ratio, "tau": math.sqrt(product) / ratio}
+
+    def condition(self) -> float:
+        """Kappa of the theorem, enlarged where no step may be longer than 1 / mu or 1 / gamma."""
+        p = self.problem
+        return max(p.n * wanted_strength(p) / p.mu, 1.0 / p.n, p.n / p.d**2)
 
     def theory_steps(self) -> dict[str, Any]:
-        raise IncompatibleError(
-            f"no theorem is known for steps='theory' of {self.name}: use method "
-            "'spd1-vr-catalyst' or 'svrg-saddle-acc', which have one, or steps='auto'"
-        )
+        """Eta tau max(R^2, R'^2) = 1/4 in the balance of mu and gamma (docs/family.md)."""
+        if not self.uniform:
+            raise IncompatibleError(
+                f"steps='theory' of {self.name} is proved for independent draws: use "
+                "sampling='uniform', or steps='auto'"
+            )
+        p = self.problem
+        return self.balanced(PROVED_TURN**2 / (self.condition() * p.mu * p.gamma))
 
     def published_steps(self) -> dict[str, Any]:
         return self.theory_steps()
@@ -153,4 +185,7 @@ class AcceleratedTiles(AcceleratedSPD1VR, TiledSPD1VR):
         return TiledSPD1VR.steps_on(self, tile, first, count, key)
 
     def theory_steps(self) -> dict[str, Any]:
-        return AcceleratedSPD1VR.theory_steps(self)
+        raise IncompatibleError(
+            f"no theorem is known for steps='theory' of {self.name} on tiles: leave tile= out, or "
+            "use steps='auto'"
+        )

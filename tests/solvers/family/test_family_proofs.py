@@ -1,0 +1,142 @@
+"""The contraction that docs/family.md proves, by exact expectations: all draws are enumerated.
+
+Phi of the proof is computed from its definition, with plain transcriptions of the steps, at random
+points of small problems whose saddle point is known to many digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spd1 import L2, ElasticNet, Problem, solve
+from spd1.kernel.rng import key_of, units
+from spd1.solvers import method_class
+from spd1.solvers.rounds import stream_of
+from support import reference, reference_family
+
+SHARE = 0.5  # sqrt(eta tau) times the longest line: the steps of the theorem
+
+
+def small_problem(rng, n, d, reg, l2):
+    A = rng.standard_normal((n, d)) * rng.uniform(0.3, 3.0, (n, 1))
+    b, weights = rng.standard_normal(n), rng.uniform(0.5, 2.0, n)
+    net = L2(l2) if reg == "l2" else ElasticNet(l1=0.1, l2=l2, lower=-0.6, upper=0.7)
+    problem = Problem(A, b, "squared", net, weights)
+    task = reference.task_of(A, b, weights / weights.sum(), "squared", net)
+    best = solve(problem, tol=1e-14)
+    return problem, task, best.x, A @ best.x - b  # phi' of the squared loss
+
+
+@pytest.mark.parametrize("reg", ["l2", "box"])
+@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
+def test_a_step_of_spd1_vr_acc_contracts_as_proved(n, d, reg):
+    rng = np.random.default_rng([n, d])
+    for l2 in (1.0, 1e-2, 1e-4):
+        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        worker = method_class("spd1-vr-acc")(problem, "auto", key_of(1))
+        steps = worker.theory_steps()
+        eta, tau = steps["eta"], steps["tau"]
+        sigma, mu, gamma = tau / d, problem.mu, 1.0
+        assert max(eta * mu, sigma * gamma) <= 1.0
+        r = 1.0 / (n * d)  # momentum 1: the chance of a snapshot, too
+        S = eta * mu / d
+        assert pytest.approx(sigma * gamma / n) == S
+        delta = 0.5 * min((1.0 - SHARE) * r, S)
+
+        def apart(x, y, at=(x_best, y_best), eta=eta, sigma=sigma, c=task.c):
+            return np.sum((x - at[0]) ** 2) / eta, np.sum(c * (y - at[1]) ** 2) / sigma
+
+        def phi(z, w, mu=mu, eta=eta, sigma=sigma, r=r, apart=apart):
+            (zx, zy), (wx, wy) = apart(*z), apart(*w)
+            near = (1 + eta * mu - r) * d * zx + (1 + sigma * gamma - r) * n * zy
+            return near + d * wx + n * wy
+
+        for _ in range(20):
+            size = 10.0 ** rng.uniform(-3, 1)
+            z, w = (
+                (
+                    np.clip(
+                        x_best + size * rng.standard_normal(d), problem.reg.lower, problem.reg.upper
+                    ),
+                    y_best + size * rng.standard_normal(n),
+                )
+                for _ in range(2)
+            )
+            mean = 0.0
+            for i in range(n):
+                for j in range(d):
+                    new = one_step(task, z, w, i, j, eta, tau)
+                    mean += r * (r * phi(new, new) + (1 - r) * phi(new, w))
+            assert mean <= (1.0 - delta) * phi(z, w) * (1 + 1e-12)
+
+
+def one_step(task, z, w, i, j, eta, tau):
+    """A step of the transcription from z, with the snapshot w."""
+    n, d = task.A.shape
+    (x, y), (x_old, y_old) = (z[0].copy(), z[1].copy()), w
+    G, m, sigma = reference_family.pull(task, y_old), task.A @ x_old, tau / d
+    x_j = x[j] + (x_old[j] - x[j]) / n
+    y_i = y[i] + (y_old[i] - y[i]) / d
+    x_bar = reference.prox_g(task, x_j - eta * G[j], eta, j)
+    y_bar = reference.prox_dual(task.loss, y_i + sigma * m[i], task.b[i], sigma)
+    for_x = G[j] + n * task.c[i] * task.A[i, j] * (y_bar - y_old[i])
+    for_y = m[i] + d * task.A[i, j] * (x_bar - x_old[j])
+    x[j] = reference.prox_g(task, x_j - eta * for_x, eta, j)
+    y[i] = reference.prox_dual(task.loss, y_i + sigma * for_y, task.b[i], sigma)
+    return x, y
+
+
+@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6)])
+def test_a_step_of_svrg_saddle_acc_contracts_as_proved(n, d):
+    rng = np.random.default_rng([n, d])
+    for l2 in (1.0, 1e-2, 1e-4):
+        problem, task, x_best, y_best = small_problem(rng, n, d, "box", l2)
+        worker = method_class("svrg-saddle-acc")(problem, "auto", key_of(1))
+        worker.steps = worker.theory_steps()
+        p, s = worker.chance, worker.steps["eta"] * problem.mu
+        delta = 0.5 * min((1.0 - 0.99) * p, s, 1.0)
+        steps = (worker.steps["eta"], worker.steps["tau"], worker.pi, worker.rho, p)
+
+        def apart(point, at=(x_best, y_best), mu=problem.mu, c=task.c):
+            x, y = point
+            return mu * np.sum((x - at[0]) ** 2) + np.sum(c * (y - at[1]) ** 2)
+
+        for _ in range(20):
+            size = 10.0 ** rng.uniform(-3, 1)
+            z, w = (
+                (x_best + size * rng.standard_normal(d), y_best + size * rng.standard_normal(n))
+                for _ in range(2)
+            )
+            mean = 0.0
+            for i in range(n):
+                for j in range(d):
+                    new = reference_family.vr_step(task, z, w, i, j, *steps)
+                    chance = worker.pi[i] * worker.rho[j]
+                    here, old = (1 - p + s) * apart(new), apart(w)
+                    mean += chance * (here + p * apart(new) + (1 - p) * old)
+            assert mean <= (1.0 - delta) * ((1 - p + s) * apart(z) + apart(w)) * (1 + 1e-12)
+
+
+def test_snapshots_come_after_random_numbers_of_steps():
+    """Geometric with mean n d, by the draws of a stream of their own; the same after a restore."""
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.standard_normal((6, 5)), rng.standard_normal(6), "squared", L2(0.1))
+    worker = method_class("spd1-vr-acc")(problem, "auto", key_of(1))
+    lengths = []
+    for t in range(4000):
+        worker.t = t
+        lengths.append(worker.theory_inner_steps())
+    coins = units(stream_of(key_of(1), 0, 1), 0, 4000)
+    # P(length > k) = (1 - 1/30)^k, the share of coins that are at least that far
+    for k in (0, 1, 10, 30, 100):
+        assert np.mean(np.array(lengths) > k) == np.mean(1 - coins <= (1 - 1 / 30) ** k)
+    assert abs(np.mean(lengths) - 30.0) < 3 * 30.0 / np.sqrt(4000)
+
+
+def test_the_proved_steps_of_spd1_vr_acc_reach_a_small_gap():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 30))
+    problem = Problem(A, np.sign(A[:, 0]), "logistic", L2(0.1))
+    found = solve(problem, "spd1-vr-acc", steps="theory", max_passes=3000, tol=1e-6)
+    assert found.status == "converged"
