@@ -97,7 +97,7 @@ def warn_of(sentence: str, future: bool = False) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(sentence, FutureWarning if future else UserWarning, stacklevel=level - 1)
+    warnings.warn(sentence, FutureWarning if future else UserWarning, stacklevel=level)
 
 
 #: Solvers that scikit-learn's estimators know. Each solves the same problem, and so does spd1.
