@@ -152,7 +152,6 @@ def test_counts_must_be_counts(pair):
 
 MEANINGLESS = [
     (ours.LogisticRegression(dual="maybe"), "dual must be True or False"),
-    (ours.LogisticRegression(penalty="l1", l1_ratio=0.3), "contradicts"),
     (ours.LogisticRegression(penalty="l3"), "penalty must be"),
     (ours.LogisticRegression(C=0.0), "C must be a number"),
     (ours.LogisticRegression(C="1"), "C must be a number"),
@@ -163,8 +162,10 @@ MEANINGLESS = [
     (ours.LogisticRegression(verbose=-1), "verbose must be"),
     (ours.LogisticRegression(fit_intercept="yes"), "fit_intercept must be"),
     (ours.LogisticRegression(class_weight="fair"), "class_weight"),
-    (ours.LogisticRegressionCV(refit=False), "leave it at True"),
-    (ours.LogisticRegressionCV(use_legacy_attributes=True), "leave it at False"),
+    (ours.LogisticRegressionCV(refit="yes"), "refit must be"),
+    (ours.LogisticRegressionCV(use_legacy_attributes="warn"), "use_legacy_attributes must be"),
+    (ours.LogisticRegressionCV(scoring="charm"), "charm"),
+    (ours.LogisticRegressionCV(penalty="elasticnet"), "l1_ratios must be"),
     (ours.LinearSVC(multi_class="crammer_singer"), "leave it at 'ovr'"),
     (ours.LinearSVC(loss="log_loss"), "ERMClassifier has more"),
     (ours.LinearSVC(C=math.inf), "C must be finite"),

@@ -90,12 +90,34 @@ def test_one_against_the_rest_is_an_option(iris):
         ours.LogisticRegression(solver="rows").fit(X, y)
 
 
-def test_classes_without_weight_are_refused(iris):
+@pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
+def test_a_class_without_weight_never_happens(how, iris):
+    """What is left is the model of the other classes, and a certificate that holds for all."""
     X, y, _ = iris
+    if how == "sample_weight":
+        model = ours.LogisticRegression(tol=1e-10)
+        model.fit(X, y, sample_weight=(y != "setosa").astype(float))
+    else:
+        model = ours.LogisticRegression(tol=1e-10, class_weight={"setosa": 0.0}).fit(X, y)
+    rest = y != "setosa"
+    assert model.coef_.shape == (3, 4)
+    assert np.all(np.isfinite(model.intercept_))
+    assert model.rel_gap_ <= 1e-10
+    assert np.all(model.predict_proba(X)[:, 0] < 1e-17)
+    # two classes as one model pay l2/2 for each of two rows: C of the binary model is halved
+    pair = peer.LogisticRegression(C=2.0, tol=1e-10, solver="newton-cholesky")
+    pair.fit(X[rest], y[rest])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 2], pair.predict_proba(X)[:, 1], atol=1e-4)
+
+
+def test_one_class_alone_is_refused(iris):
+    X, y, _ = iris
+    with pytest.raises(DataError, match="leave only one class"):
+        ours.LogisticRegression().fit(X, y, sample_weight=(y == "setosa").astype(float))
     with pytest.raises(DataError, match="has no sample with sample_weight > 0"):
-        ours.LogisticRegression().fit(X, y, sample_weight=(y != "setosa").astype(float))
-    with pytest.raises(DataError, match="leave a class without weight"):
-        ours.LogisticRegression(class_weight={"setosa": 0.0}).fit(X, y)
+        ours.LogisticRegression(multi_class="ovr").fit(
+            X, y, sample_weight=(y != "setosa").astype(float)
+        )
 
 
 def test_without_penalty(iris):

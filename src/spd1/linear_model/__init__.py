@@ -10,12 +10,12 @@ True
 
 from __future__ import annotations
 
-from ._classifiers import LogisticRegression
 from ._cv import ElasticNetCV, LassoCV
 from ._erm import ERMClassifier, ERMRegressor
 from ._erm_cv import ERMClassifierCV, ERMRegressorCV
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._huber import HuberRegressor
+from ._logistic import LogisticRegression
 from ._logistic_cv import LogisticRegressionCV
 from ._losses import LinearSVR, QuantileRegressor
 from ._margin import LinearSVC

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
@@ -21,6 +20,7 @@ from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
+from ._shown import Shown
 from .tuning import AS_EXACT, DEFAULT_TOL, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     name: str = ""
 
 
-class CertifiedModel(CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(CallbackSupportMixin, Shown):
     """A linear model whose fit ends with a certificate.
 
     Subclasses translate their parameters into tasks; everything else happens here.

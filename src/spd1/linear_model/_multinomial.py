@@ -35,7 +35,13 @@ class SeveralClasses(CertifiedModel):
     def _tasks(self, codes: np.ndarray, weight: Any, d: int) -> list[Task]:
         if not self._multinomial:
             return list(super()._tasks(codes, weight, d))
-        if self.solver == "liblinear" or solver_of(self.solver, self._default_solver) != "auto":
+        if self.solver == "liblinear":
+            raise ParameterError(
+                "The 'liblinear' solver does not support multiclass classification (n_classes >= "
+                "3): leave it at 'auto', or fit one class against the rest with multi_class='ovr' "
+                "or sklearn's OneVsRestClassifier"
+            )
+        if solver_of(self.solver, self._default_solver) != "auto":
             raise ParameterError(
                 f"solver={self.solver!r} knows two classes: leave it at 'auto', or fit one class "
                 "against the rest with multi_class='ovr' or sklearn's OneVsRestClassifier"
@@ -44,10 +50,21 @@ class SeveralClasses(CertifiedModel):
         c = weight
         if share is not None:
             c = share[codes] if weight is None else share[codes] * weight
-        if c is not None and np.any(np.bincount(codes, c, minlength=len(self.classes_)) == 0.0):
-            raise DataError("class_weight and sample_weight leave a class without weight")
+        if c is not None:
+            self._refuse_absent(np.bincount(codes, c, minlength=len(self.classes_)))
         total = float(len(codes)) if c is None else float(c.sum())
         return [Task(codes, "multinomial", self._regularizer(total, d), c)]
+
+    def _refuse_one_class(self, classes: np.ndarray, codes: np.ndarray, weight: Any) -> None:
+        """One model of several classes takes classes without weight, if two are left."""
+        several = len(classes) > 2 and self.multi_class != "ovr"
+        super()._refuse_one_class(classes, codes, None if several else weight)
+        if several and weight is not None:
+            self._refuse_absent(np.bincount(codes, weight))
+
+    def _refuse_absent(self, mass: np.ndarray) -> None:
+        if np.sum(mass > 0.0) < 2:
+            raise DataError("class_weight and sample_weight leave only one class with weight")
 
     def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
         if self._multinomial and is_chunked(X):

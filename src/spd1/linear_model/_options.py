@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
+import warnings
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.utils import check_scalar
 
 from ..errors import ParameterError
@@ -22,6 +26,7 @@ __all__ = [
     "number",
     "refuse_unless",
     "solver_of",
+    "warn_of",
     "whole",
 ]
 
@@ -82,6 +87,17 @@ def refuse_unless(value: Any, accepted: tuple[Any, ...], sentence: str) -> None:
     """Refuse a parameter of scikit-learn that means nothing here, in a sentence."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in accepted):
         raise ParameterError(sentence)
+
+
+INSIDE = (str(Path(__file__).parent), str(Path(sklearn.__file__).parent))
+
+
+def warn_of(sentence: str, future: bool = False) -> None:
+    """Warn about a parameter, at the line of the user's that called ``fit``."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, FutureWarning if future else UserWarning, stacklevel=level)
 
 
 #: Solvers that scikit-learn's estimators know. Each solves the same problem, and so does spd1.

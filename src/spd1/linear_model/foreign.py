@@ -18,10 +18,11 @@ from ..losses import Huber
 from ..regularizers import ElasticNet as Net
 from ._base import Task
 from ._chunked import checked_chunks, is_chunked, on_cluster
-from ._classifiers import CertifiedClassifier, LogisticRegression
+from ._classifiers import CertifiedClassifier
 from ._erm import ERMClassifier
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._huber import HuberRegressor
+from ._logistic import LogisticRegression
 from ._losses import LinearSVR, QuantileRegressor
 from ._margin import LinearSVC
 from ._progress import Watch

@@ -24,3 +24,5 @@ MOST_AT_A_VERTEX = 500  # coefficients: a vertex solves equations in all of them
 # Paths
 PATH_ROUNDS = 6  # of adding columns that were left out wrongly
 PATH_LOOKS = 200  # at one problem: a tol below rounding must not keep a path for ever
+
+LARGEST_INFORMATION = 2000  # coefficients whose information matrix is inverted for a summary

@@ -18,6 +18,7 @@ from ..loop.progress import ProgressLine
 from ..regularizers import as_regularizer
 from ..result import Progress, Result, Trace
 from ..solve import keep_pages
+from .absent import Present
 from .bound import Bound, certificate_of, nothing_known, prove, simplex
 from .objective import Objective, Point
 from .precondition import choose
@@ -49,7 +50,8 @@ def solve_multinomial(
     ----------
     X : array or SciPy sparse, shape (n, d)
     labels : array of shape (n,)
-        Class of each row, 0 .. classes - 1.
+        Class of each row, 0 .. classes - 1. One without weight gets an intercept so low that it
+        never happens.
     classes : int
     reg : ElasticNet, optional
         l1 and l2 of every coefficient, in units of the mean loss.
@@ -84,11 +86,15 @@ def solve_multinomial(
         if value is not None and not (np.isreal(value) and value > 0):
             raise ParameterError(f"{name} must be a positive number, got {value!r}")
     objective = Objective(X, labels, classes, sample_weight, as_regularizer(reg), fit_intercept)
-    if np.any(objective.share == 0.0):
-        raise DataError(
-            f"class {int(np.argmin(objective.share))} has no sample with a weight above 0: its "
-            "intercept would be minus infinity; leave it out"
-        )
+    if fit_intercept and np.any(objective.share == 0.0):
+        part = Present(objective)
+        return part.put_back(
+            solve_multinomial(
+                part.X, part.labels, len(part.classes), reg, part.weight, tol=tol,
+                max_passes=max_passes, max_seconds=max_seconds, x0=part.start(x0),
+                callback=callback, verbose=verbose,
+            )
+        )  # fmt: skip
     objective.ledger = Ledger(objective.stored, max_passes, max_seconds)
     x = None if x0 is None else _starting_point(objective, x0)
     keep_pages()

@@ -1,0 +1,129 @@
+"""Folds of cross-validated logistic regression: a path each, its scores, classes that it lacks."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import make_scorer
+from sklearn.utils.validation import _check_method_params
+
+from ..design.intercept import Design
+from ..multinomial.tuning import FAR
+from ._base import Task
+from ._logistic import LogisticRegression, logistic_net
+from ._progress import Watch
+
+__all__ = ["Fold", "FoldModel", "fold_of", "judging"]
+
+
+class Fold(NamedTuple):
+    """What came of one fold and one l1_ratio: an entry a C."""
+
+    scores: np.ndarray
+    coefs: np.ndarray
+    iterations: np.ndarray
+    rel_gaps: np.ndarray
+
+
+def judging(scorer: Any, classes: np.ndarray) -> Any:
+    """The scorer, told of all classes where it asks for them: a fold's test rows may lack some."""
+    function = getattr(scorer, "_score_func", None)
+    asked = inspect.signature(function).parameters if function is not None else {}
+    if "labels" not in asked:
+        return scorer
+    more = {"labels": classes}
+    if len(classes) == 2 and "pos_label" in asked:
+        more["pos_label"] = classes[-1]
+    return make_scorer(
+        function, greater_is_better=scorer._sign == 1, response_method=scorer._response_method,
+        **{**more, **getattr(scorer, "_kwargs", {})},
+    )  # fmt: skip
+
+
+class FoldModel(LogisticRegression):
+    """A model that a fold is fitted with, whatever classes the fold has."""
+
+    _exact = math.inf  # folds end at tol
+
+    def _refuse_empty_side(self, b: np.ndarray, c: np.ndarray | None) -> None:
+        """Nothing is refused: ``_solved`` knows what to do."""
+
+    def _refuse_absent(self, mass: np.ndarray) -> None:
+        """The same for several classes."""
+
+    def walk(
+        self, X: Any, codes: np.ndarray, weight: Any, Cs: np.ndarray, ratio: float | None
+    ) -> Fold:
+        """Fit all Cs on the training rows, from the strongest penalty on; scores are left open."""
+        design = self._design(X, weight)
+        order = np.argsort(Cs)
+        tasks = self._tasks(codes, weight, X.shape[1])
+        rows = len(self.classes_) if self._multinomial else len(tasks)
+        found = np.empty((len(order), rows, X.shape[1] + int(self.fit_intercept)))
+        iterations = np.zeros(len(order), dtype=np.int32)
+        gaps = np.zeros(len(order))
+        for t, task in enumerate(tasks):
+            start: dict[str, Any] = {}
+            total = float(len(codes)) if task.weight is None else float(task.weight.sum())
+            for k in order:
+                net = logistic_net(float(Cs[k]), ratio, total)
+                x, looks, gap = self._solved(design, task._replace(reg=net), start)
+                start = {"x0": x}
+                found[k, slice(None) if self._multinomial else t] = x
+                iterations[k] = max(iterations[k], looks)
+                gaps[k] = max(gaps[k], gap)
+        column = self._intercept_column()
+        if column is not None:
+            found[..., -1] *= column
+        return Fold(np.full(len(order), np.nan), found, iterations, gaps)
+
+    def _solved(
+        self, design: Design, task: Task, start: dict[str, Any]
+    ) -> tuple[np.ndarray, int, float]:
+        """Coefficients, looks, relative gap; a side that is all there is takes no solver.
+
+        With a free intercept the objective then has no minimiser: it falls to that of no
+        coefficients the higher the intercept. exp(-FAR) above its infimum is close enough.
+        """
+        level = self._only_level(task)
+        if level is not None and design.fit_intercept:
+            x = np.zeros((len(level), design.d + 1))
+            x[:, -1] = FAR * level
+            return x if self._multinomial else x[0], 1, math.exp(-FAR) / math.log(2.0)
+        watch = Watch(self._iterations(), self._tol())
+        result = self._solve(design, task, watch, start)
+        return result.x, watch.iterations, result.rel_gap
+
+    def _only_level(self, task: Task) -> np.ndarray | None:
+        """Signs of the intercepts where all weight is on one class or side, else None."""
+        b = task.b if task.weight is None else task.b[task.weight > 0.0]
+        if not np.all(b == b[0]):
+            return None
+        if not self._multinomial:
+            return np.array([float(b[0])])
+        return np.where(np.arange(len(self.classes_)) == b[0], 1.0, 0.0)
+
+    def judged(self, fold: Fold, X: Any, y: Any, judge: Any, params: dict[str, Any]) -> Fold:
+        """The fold with the scores of its coefficients on the test rows."""
+        scores = []
+        for x in fold.coefs:
+            self.coef_ = x[:, : X.shape[1]]
+            self.intercept_ = x[:, -1] if self.fit_intercept else np.zeros(len(x))
+            scores.append(judge(self, X, y, **params))
+        return fold._replace(scores=np.array(scores, dtype=float))
+
+
+def fold_of(
+    model: FoldModel, X: Any, y: np.ndarray, codes: np.ndarray, weight: Any,
+    split: tuple[np.ndarray, np.ndarray], Cs: np.ndarray, ratio: float | None, judge: Any,
+    params: dict[str, Any],
+) -> Fold:  # fmt: skip
+    """Fit on one part of a split, score on the other."""
+    train, test = split
+    part = None if weight is None else weight[train]
+    fold = model.walk(X[train], codes[train], part, Cs, ratio)
+    chosen = _check_method_params(X, params, indices=test)
+    return model.judged(fold, X[test], y[test], judge, chosen)
