@@ -37,7 +37,7 @@ class Frozen:
     """A method as rules see it; whoever writes to it is found out."""
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
-    stale = side_by_side = False
+    stale = side_by_side = on_tiles = False
     rule = AutoSteps
 
     def __init__(self, tied=False, names=("eta", "tau"), **more):

@@ -13,6 +13,7 @@ from .tuning import (
     FAR_WORSE,
     FAST,
     FIRST_LOOKS,
+    IDLE_LOOKS,
     LATE,
     LEVEL,
     MEANT,
@@ -34,7 +35,9 @@ class BalancedSteps(Anchored):
 
     Its row terms vanish when y has caught up with x, its column terms when x has caught up with
     y; eta is right when they are level. If the gap explodes, the run goes back to its best point.
-    Where tiles work with sums that others left behind, eta then stays below what failed.
+    Where tiles work with sums that others left behind, eta then stays below what failed. A smaller
+    eta ties y more closely to the margins, and may raise the gap at once, however good x is: so
+    gaps are compared with the least one since the return, not with the best of all.
     The pace at which the gap shrinks says how many passes may go by before the next look, and
     whether x had better be untied from y.
     """
@@ -49,7 +52,9 @@ class BalancedSteps(Anchored):
         self.sluggish = 0  # the same in a row, of a tied x, ...
         self.hindered = 0  # ... and of parts that go on with copies of their own
         self.ceiling = MOST_TILT**2  # of the tilt: lowered where sums of other tiles are stale
-        self.vain = 0  # looks since the best one
+        self.level = math.inf  # the least gap since the last return to the best point, ...
+        self.vain = 0  # ... and looks since then
+        self.goal, self.idle = math.inf, 0  # half of a best gap, and looks since that was set
         self.steps = {"eta": self.eta}
 
     def first(self) -> Proposal:
@@ -62,7 +67,8 @@ class BalancedSteps(Anchored):
 
     def after_epoch(self, seen: Seen) -> Proposal:
         """Let eta follow the lag, by a factor of two at most."""
-        self.vain = 0 if seen.gap < self.best else self.vain + 1
+        self.vain = 0 if seen.gap < self.level else self.vain + 1
+        self.level = min(self.level, seen.gap)
         anchor, back_to, tied = self.note(seen), None, self.method.tied
         grew = not seen.gap <= FAR_WORSE * self.last
         pace = self._pace(seen.gap)
@@ -84,8 +90,17 @@ class BalancedSteps(Anchored):
             self._balance(seen, exploded)
             back_to = anchor if exploded else None
         ahead = self._look_ahead(pace, seen.rel_gap, tied)
-        slow = self.slow >= SLOW_LOOKS
-        return Proposal(self.steps, back_to=back_to, passes_ahead=ahead, tied=tied, slow=slow)
+        return Proposal(
+            self.steps, back_to=back_to, passes_ahead=ahead, tied=tied,
+            slow=self.slow >= SLOW_LOOKS, stuck=self._stuck(),
+        )  # fmt: skip
+
+    def _stuck(self) -> bool:
+        """Whether tiles have not halved the gap for long, whatever eta was tried."""
+        self.idle += 1
+        if self.best <= self.goal:
+            self.goal, self.idle = 0.5 * self.best, 0
+        return self.method.on_tiles and self.idle >= IDLE_LOOKS
 
     def _fails_together(self, gap: float, pace: float) -> bool:
         """Whether copies that know nothing of each other have gone too far, or gain little."""
@@ -104,8 +119,9 @@ class BalancedSteps(Anchored):
     def _exploded(self, gap: float, grew: bool) -> bool:
         if not self.method.stale:
             return grew or not gap <= FAR_WORSE**3 * self.best
-        exploded = not gap <= FAR_WORSE * self.best or self.vain >= VAIN_LOOKS
-        self.vain = 0 if exploded else self.vain
+        exploded = not gap <= FAR_WORSE * self.level or self.vain >= VAIN_LOOKS
+        if exploded:
+            self.vain, self.level = 0, math.inf
         return exploded
 
     def _pace(self, gap: float) -> float:

@@ -73,7 +73,9 @@ class Proposal(NamedTuple):
     alone : bool
         Whether parts of the work had better no longer go on with copies of their own.
     slow : bool
-        Whether the method had better give way to its fall-back.
+        Whether the method had better give way to its fall-back, if ``auto`` has chosen it.
+    stuck : bool
+        The same whoever has chosen it: sums that other tiles left behind lead nowhere.
     diverged : bool
         Whether the run is over: fixed steps blew up.
     """
@@ -86,6 +88,7 @@ class Proposal(NamedTuple):
     tied: bool | None = None
     alone: bool = False
     slow: bool = False
+    stuck: bool = False
     diverged: bool = False
 
 

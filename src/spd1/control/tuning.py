@@ -27,6 +27,7 @@ LAG = 4.0  # row terms of the certificate this many times its column terms: y la
 FAST = 0.7  # rows: tied passes that shrink the gap by less give way to the free x, ...
 TWICE = 2  # ... which costs more than twice as much, if two looks say so
 VAIN_LOOKS = 6  # cut data: looks without a better gap, after which the steps are too large
+IDLE_LOOKS = 40  # cut data: looks that have not halved the best gap; then Newton's method goes on
 STUCK = 0.97  # or one that saw next to no progress
 CRAWL = 0.8  # a pass that shrinks the gap by less is slow
 SLOW_LOOKS = 8  # slow looks before a method had better give way to its fall-back

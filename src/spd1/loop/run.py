@@ -234,7 +234,9 @@ class Run:
         if proposal.restart_average:
             self.method.restart_average()
         self.method.adopt(proposal)
-        if self.may_switch and (proposal.slow or self.without_prospect()):
+        if proposal.stuck and not self.watched:
+            self.switch("stood still on these tiles")
+        elif self.may_switch and (proposal.slow or proposal.stuck or self.without_prospect()):
             self.switch()
 
     def without_prospect(self) -> bool:
@@ -266,7 +268,7 @@ class Run:
         self.retired = None
         return True
 
-    def switch(self) -> None:
+    def switch(self, reason: str = "slowed down") -> None:
         """Go on with the method's fall-back from the best point, if there is one."""
         before, kind = self.method, self.fallback_of(type(self.method))
         self.may_switch = False
@@ -279,7 +281,9 @@ class Run:
         after = kind(self.problem, "auto", before.key, self.ledger)
         after.engine = before.engine
         self.hand_over(after)
-        self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
+        by_auto = "auto: " if self.watched else ""
+        self.label = f"{by_auto}{before.name}, then {kind.name} ({before.name} {reason})"
+        self.watched = True
 
     def hand_over(self, method: Method) -> None:
         """Let a method go on from the best point; what came before does not count against it."""

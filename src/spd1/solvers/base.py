@@ -72,6 +72,7 @@ class Method(ABC):
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate
+    on_tiles: bool = False  # whether the data is cut and tiles are visited one by one
     stale: bool = False  # whether steps use sums that other tiles left behind
     side_by_side: bool = False  # whether parts of the work go on with copies of their own
     tied: bool = False  # whether the second variable follows the first

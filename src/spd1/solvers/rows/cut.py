@@ -55,6 +55,7 @@ class CutRows(RowTiles):
     """Rows of tiles, the tiles of a round side by side."""
 
     remembers = (*RowTiles.remembers, "fresh")
+    on_tiles = True
     fresh: bool = False  # whether tiles have left sums for each other since the run began
 
     def prepare(self, sampling: str) -> None:
