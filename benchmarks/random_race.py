@@ -3,7 +3,7 @@
     python benchmarks/random_race.py --seeds 0-59                 what may be tuned on
     python benchmarks/random_race.py --seeds 60-119               what is reported
     python benchmarks/random_race.py --seeds 0-59 --no-peers      only spd1, peers as kept
-    python benchmarks/random_race.py --seeds 0-59 --regret        auto against our own methods
+    python benchmarks/regret.py --seeds 0-59                      auto against our own methods
 
 Shapes from 100 x 100 to 100,000 x 1,000 and 1,000 x 100,000, dense and sparse; row lengths and the
 popularity of columns from uniform to Zipf; binary, tf-idf and Gaussian values; correlated columns,
@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import statistics
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +27,6 @@ from race_report import report
 
 MOST_DENSE = 2e7  # entries
 MOST_STORED = 4e6
-REGRET_TOLS = (1e-3, 1e-6)
-REGRET_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -114,6 +110,11 @@ def instance_of(seed: Seed) -> Instance:
     return Instance(seed.name, A, b, loss, l1, l2)
 
 
+def stored_in(one: Instance) -> int:
+    """Stored entries."""
+    return int(one.A.nnz if one.sparse else one.A.size)
+
+
 class RandomShelf:
     """Stands for the data sets of the race."""
 
@@ -122,62 +123,12 @@ class RandomShelf:
 
     def instance(self, seed: Any) -> Instance:
         one = instance_of(seed)
-        stored = one.A.nnz if one.sparse else one.A.size
+        stored = stored_in(one)
         if stored > self.most:
             raise FileNotFoundError(f"{stored} stored entries, more than --most")
         kind = "sparse" if one.sparse else "dense"
         say(f"  {kind} {one.n} x {one.d}, {stored} stored, l1 {one.l1:.2g}, l2 {one.l2:.2g}")
         return one
-
-
-def regret(seed: Seed) -> dict[float, dict[str, float]]:
-    """Seconds of auto and of each of our methods that takes the problem, by tol."""
-    import spd1
-    from spd1.errors import IncompatibleError
-
-    one = instance_of(seed)
-    found: dict[float, dict[str, float]] = {tol: {} for tol in REGRET_TOLS}
-    for method in ("auto", "ascent", "descent", "rows", "columns", "newton", "few-rows"):
-        for tol in REGRET_TOLS:
-            times = []
-            for k in range(11):
-                A = one.columns if one.l1 > 0 else one.A  # as race.py hands it over
-                start = time.perf_counter()
-                try:
-                    problem = spd1.Problem(A, one.b, one.loss, spd1.ElasticNet(one.l1, one.l2))
-                    result = spd1.solve(problem, method, tol=tol, max_seconds=REGRET_SECONDS)
-                except IncompatibleError:
-                    break
-                if k:  # the first compiles or loads
-                    times.append(time.perf_counter() - start)
-                if result.status != "converged":
-                    times = [math.inf]
-                if sum(times) > REGRET_SECONDS:
-                    break
-            if times:
-                found[tol][method] = min(times)
-    return found
-
-
-def show_regret(seeds: list[Seed], most: float) -> None:
-    ratios: dict[float, list[float]] = {tol: [] for tol in REGRET_TOLS}
-    for seed in seeds:
-        one = instance_of(seed)
-        if (one.A.nnz if one.sparse else one.A.size) > most:
-            continue
-        for tol, times in regret(seed).items():
-            best = min(times, key=lambda name: times[name])
-            ratio = times["auto"] / times[best] if times[best] < math.inf else 1.0
-            ratios[tol].append(ratio)
-            shown = "  ".join(f"{name} {1e3 * s:.2f}" for name, s in times.items())
-            print(f"{seed.name:28s} {tol:.0e}  {ratio:5.2f}  {best:9s} {shown}", flush=True)
-    for tol, values in ratios.items():
-        above = sum(value > 1.15 for value in values) / max(len(values), 1)
-        print(
-            f"tol {tol:.0e}: median {statistics.median(values):.2f}, "
-            f"90 % below {float(np.quantile(values, 0.9)):.2f}, worst {max(values):.2f}, "
-            f"above 1.15 in {100 * above:.0f} %"
-        )
 
 
 def numbers(text: str) -> list[int]:
@@ -196,7 +147,6 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--seeds", default="60-119", help="such as 0-59 or 3,7,12-14 (default 60-119)")
     add("--most", type=float, default=math.inf, help="skip problems with more stored entries")
-    add("--regret", action="store_true", help="auto against each of our own methods")
     shared_arguments(parser, 5.0, 20.0)
     parser.set_defaults(data=None, cache=None)
     return parser.parse_args()
@@ -206,9 +156,6 @@ def main() -> None:
     one_thread()
     options = arguments()
     seeds = [Seed(number) for number in numbers(options.seeds)]
-    if options.regret:
-        show_regret(seeds, options.most)
-        return
     race = Race(options)
     race.shelf = RandomShelf(options.most)  # type: ignore[assignment]
     if not options.report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from functools import cached_property
 from typing import Any
@@ -79,6 +78,7 @@ class Problem:
         self.reg = as_regularizer(reg)
         self.net = self.reg.bind(self.d)
         self.uniform_weights: bool = sample_weight is None or bool(np.ptp(self.c) <= 1e-15)
+        self.largest_weight = 1.0 / self.n if sample_weight is None else float(self.c.max())
         self.facts = Facts()  # what no regularizer changes
         self.notes: dict[str, Any] = {}  # what methods have found out about the problem
 
@@ -97,7 +97,7 @@ class Problem:
         >>> problem.with_regularizer(spd1.L2(0.5)).mu
         0.5
         """
-        other = copy.copy(self)
+        other = self._twin()
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
         for name in ("dual_bounds", "free_columns", "start_value"):
@@ -120,20 +120,26 @@ class Problem:
                 f"the grid has {grid.n} x {grid.d} entries, {grid.stored} of them stored, and the "
                 f"problem {self.n} x {self.d} and {self.stored}"
             )
-        other = copy.copy(self)
+        other = self._twin()
         other.grid, other.facts, other.notes = grid, Facts(), {}
         return other
 
     def moved(self, grid: Grid) -> Problem:
         """The same problem, whose data has been brought there and looked at for the first time."""
-        other = copy.copy(self)
+        other = self._twin()
         other.grid, other.stored, other.facts, other.notes = grid, grid.stored, Facts(), {}
         return other
 
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Problem:
         """The same problem; what is read of its data is told to this ledger, by the crew's work."""
-        other = copy.copy(self)
+        other = self._twin()
         other.grid, other.facts = self.grid.watched(ledger, crew), self.facts.view()
+        return other
+
+    def _twin(self) -> Problem:
+        """A copy that shares everything: what ``copy.copy`` does in ten times as long."""
+        other: Problem = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         return other
 
     def __repr__(self) -> str:
@@ -216,7 +222,7 @@ class Problem:
         The error of v is about eps |A| |c y|, and |c y|^2 <= max c sum c y^2, a sum about as large
         as the objective.
         """
-        return ROUNDED**2 / SUBTLE * self.grid.square_sum * float(self.c.max())
+        return ROUNDED**2 / SUBTLE * self.grid.square_sum * self.largest_weight
 
     @property
     def faint_l2(self) -> np.ndarray:
@@ -224,7 +230,7 @@ class Problem:
 
         Certificates take such an l2 for zero, which can only make the bound smaller.
         """
-        alone = ROUNDED**2 / SUBTLE * self.d * self.column_norms_squared * float(self.c.max())
+        alone = ROUNDED**2 / SUBTLE * self.d * self.column_norms_squared * self.largest_weight
         return np.minimum(alone, self.most_faint_l2)
 
     @cached_property
@@ -267,7 +273,9 @@ class Problem:
     def _value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":
-            positive = float(self.c @ (self.b > 0.0))
+            above = self.b > 0.0
+            alike = self.uniform_weights
+            positive = np.count_nonzero(above) / self.n if alike else float(self.c @ above)
             value = positive * float(self.loss.phi(0.0, 1.0))
             value += (1.0 - positive) * float(self.loss.phi(0.0, -1.0))
         else:
@@ -356,16 +364,19 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
             )
         raise DataError(f"b holds text, {first!r} for one: {hint}")
     labels = np.array(as_real(labels, "b"), dtype=np.float64)
-    if not np.all(np.isfinite(labels)):
-        raise DataError("b has NaN or infinite values")
+    labels.flags.writeable = False
     name, kind = type(loss).__name__, loss.label_kind
-    if kind == "sign" and not np.all(np.abs(labels) == 1.0):
+    if kind == "sign" and (np.abs(labels) == 1.0).all():
+        return labels
+    if not np.isfinite(labels).all():
+        raise DataError("b has NaN or infinite values")
+    if kind == "sign":
         labels = _signs(labels, name)
+        labels.flags.writeable = False
     if kind == "count" and np.any(labels < 0):
         raise DataError(f"{name} needs targets that are not negative, got {labels.min():g}")
     if loss.positive_only and np.any(labels == 0):
         raise DataError(f"{name} needs targets above 0, and some are 0: Tweedie takes these")
-    labels.flags.writeable = False
     return labels
 
 

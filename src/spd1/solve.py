@@ -15,14 +15,17 @@ from .arguments import problem_of, refuse_unknown
 from .certificate.feasible import replace_infeasible
 from .certificate.points import dual_from_margins
 from .certificate.segments import best_multiple
+from .engines.choose import make_engine
+from .engines.ledger import Ledger
+from .engines.serial import Serial
 from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.rng import key_of
 from .problem import Problem, check_point
 from .result import Result, Trace
 
 if TYPE_CHECKING:
-    from .engines.ledger import Ledger
     from .engines.serial import Engine
+    from .loop.checkpoint import Keeper
     from .loop.run import Callback
     from .solvers.base import Method
     from .solvers.sprint.sprint import Sprint
@@ -194,8 +197,6 @@ def solve(
 
 def engine_of(name: str, n_threads: Any, client: Any, n_workers: Any) -> Engine:
     """The engine of a name, or a refusal; it starts nothing yet."""
-    from .engines.choose import make_engine
-
     if name != "dask":
         if client is not None or n_workers is not None:
             raise ParameterError(f"client and n_workers are for engine 'dask', not {name!r}")
@@ -220,17 +221,6 @@ def _solve(
     checkpoint: str | Path | None, every: float,
 ) -> Result:  # fmt: skip
     """The same with an engine at hand."""
-    # Not above: these bring the loop, all methods and SciPy's linear algebra.
-    from .control.steps import make_rule
-    from .engines.blas import one_thread
-    from .engines.ledger import Ledger
-    from .engines.serial import Serial
-    from .kernel.announce import watching
-    from .loop.checkpoint import Keeper, listening
-    from .loop.progress import ProgressLine
-    from .loop.run import Run
-    from .solvers.auto import pick
-    from .solvers.registry import builder, method_class
     from .solvers.sprint.sprint import Sprint, sprint
 
     _positive(tol, "tol")
@@ -250,8 +240,11 @@ def _solve(
             "engine 'async' has no state to keep in a checkpoint: use engine 'serial' or 'threads'"
         )
     keep_pages()
-    chosen_here, key, keeper = method == "auto", key_of(random_state), None
+    key, keeper, kept = key_of(random_state), None, None
     if checkpoint is not None:
+        from .loop.checkpoint import Keeper
+        from .loop.run import Run
+
         settings = {
             "method": method, "steps": steps, "sampling": sampling, "tile": tile,
             "random_state": None if random_state is None else int(key), "x0": x0, "y0": y0,
@@ -260,24 +253,64 @@ def _solve(
         limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
         others = {"engine": workers}
         keeper = Keeper(checkpoint, every, problem, ledger, settings, limits, others)
-    kept = None if keeper is None else keeper.read()
-    if keeper is not None and isinstance(kept, Run):
-        with one_thread(), keeper.listening():
-            return kept.go_on(tol, callback, verbose, keeper)
+        kept = keeper.read()
+        if isinstance(kept, Run):
+            from .engines.blas import one_thread
+
+            with one_thread(), keeper.listening():
+                return kept.go_on(tol, callback, verbose, keeper)
     found = kept if isinstance(kept, Sprint) else None
-    plain = chosen_here and x0 is None and y0 is None and steps == "auto" and tile is None
+    plain = method == "auto" and x0 is None and y0 is None and steps == "auto" and tile is None
     if plain and found is None:
-        line = ProgressLine("auto", tol) if verbose else None
-        with watching(line.compiling) if line else nullcontext(), listening(keeper):
-            told = callback if line is None else line.telling(callback)
-            found = sprint(problem, tol, key, ledger, told, keeper, kept)
-            if keeper is not None and found is not None and found.status == "converged":
-                keeper.pause(found, found.status)
-    if found is not None:
-        if found.status and (found.certificate.rel_gap <= tol or found is not kept):
-            return result_of(found, ledger)
-        if found.certificate.rel_gap <= WORTH_KEEPING:
-            x0, y0 = found.x, found.certificate.y
+        if keeper is None and not verbose:
+            found = sprint(problem, tol, key, ledger, callback)
+        else:
+            found = sprint_in_view(problem, tol, key, ledger, callback, verbose, keeper, kept)
+    ended = found if found is not None and found.status else None
+    if ended is not None and (ended.certificate.rel_gap <= tol or ended is not kept):
+        return result_of(ended, ledger)
+    return run_method(
+        problem, method, tol, steps, sampling, tile, key, x0, y0, workers, callback, verbose,
+        ledger, keeper, found,
+    )  # fmt: skip
+
+
+def sprint_in_view(
+    problem: Problem, tol: float, key: np.uint64, ledger: Ledger, callback: Callback | None,
+    verbose: bool, keeper: Keeper | None, begun: Any,
+) -> Sprint | None:  # fmt: skip
+    """A sprint that somebody watches, or that is kept."""
+    from .kernel.announce import watching
+    from .loop.checkpoint import listening
+    from .loop.progress import ProgressLine
+    from .solvers.sprint.sprint import sprint
+
+    line = ProgressLine("auto", tol) if verbose else None
+    with watching(line.compiling) if line else nullcontext(), listening(keeper):
+        told = callback if line is None else line.telling(callback)
+        found = sprint(problem, tol, key, ledger, told, keeper, begun)
+        if keeper is not None and found is not None and found.status == "converged":
+            keeper.pause(found, found.status)
+    return found
+
+
+def run_method(
+    problem: Problem, method: str, tol: float, steps: str | dict[str, float], sampling: str,
+    tile: Any, key: np.uint64, x0: Any, y0: Any, workers: Engine, callback: Callback | None,
+    verbose: bool, ledger: Ledger, keeper: Keeper | None, found: Sprint | None,
+) -> Result:  # fmt: skip
+    """Run a method in the outer loop, from where a sprint has ended if there was one."""
+    # Not above: these bring the loop, all methods and SciPy's linear algebra.
+    from .control.steps import make_rule
+    from .engines.blas import one_thread
+    from .loop.checkpoint import listening
+    from .loop.run import Run
+    from .solvers.auto import pick
+    from .solvers.registry import builder, method_class
+
+    chosen_here = method == "auto"
+    if found is not None and found.certificate.rel_gap <= WORTH_KEEPING:
+        x0, y0 = found.x, found.certificate.y
     with one_thread(), listening(keeper):
         label = f"{method} (async: not reproducible)" if workers.racing else method
         if chosen_here:
@@ -308,13 +341,11 @@ def _solve(
 
 def result_of(found: Sprint, ledger: Ledger) -> Result:
     """What a sprint has found, as a result."""
-    from .solvers.sprint.sprint import REASONS
-
     c, trace = found.certificate, Trace()
     trace.rows = found.rows
     return Result(
         found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, found.status, ledger.passes,
-        ledger.seconds, trace, f"auto: {found.kind} ({REASONS[found.kind]})", {}, c.floor, c.reach,
+        ledger.seconds, trace, f"auto: {found.kind} ({found.reason})", {}, c.floor, c.reach,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
-from .indices import lines_of, mended
+from .indices import lines_of, mended, unsigned
 from .matrix import CSC, CSR, Dense
 from .memory import refuse_too_long
 
@@ -104,9 +104,9 @@ def _dense(X: Any) -> Dense:
 
 def _sparse(X: Any) -> CSR | CSC:
     lines = lines_of(X)
-    if lines.data.dtype != bool:  # True twice is True; small integers would wrap when added up
-        lines = lines._replace(data=as_real(lines.data, "A"))
     if not lines.canonical:
+        if lines.data.dtype != bool:  # True twice is True; small integers would wrap when added up
+            lines = lines._replace(data=as_real(lines.data, "A"))
         lines = mended(lines)
     parts = _compressed(as_real(lines.data, "A"), lines.indices, lines.indptr, lines.shape)
     return CSR(*parts) if lines.format == "csr" else CSC(*parts)
@@ -116,8 +116,8 @@ def _compressed(data: Any, indices: Any, indptr: Any, shape: Any) -> Compressed:
     """Read-only data, unsigned indices and indptr, and shape: the fields of CSR and CSC."""
     if not data.flags.c_contiguous or not data.flags.aligned:
         data = np.require(data, requirements=["ALIGNED", "C"])
-    indices, indptr = (part.view(f"u{part.itemsize}") for part in (indices, indptr))
-    return _frozen(data), _frozen(indices), _frozen(indptr), (int(shape[0]), int(shape[1]))
+    indices, indptr = unsigned(indices), unsigned(indptr)
+    return _frozen(data), indices, indptr, (int(shape[0]), int(shape[1]))
 
 
 def plain_array(value: Any, name: str) -> np.ndarray:
@@ -172,14 +172,14 @@ def _refuse_non_finite(A: Dense | CSR | CSC) -> float:
     """
     values = A.values if isinstance(A, Dense) else A.data
     flat = values.T if values.flags.f_contiguous else values
-    with np.errstate(over="ignore", invalid="ignore"):
-        if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum
-            flat = flat.reshape(-1)
-            squares = total = np.dot(flat, flat)
-        else:
-            squares, total = math.nan, values.sum(dtype=values.dtype)
-        if np.isfinite(total):
-            return float(squares)
+    if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum, and warns of nothing
+        flat = flat.reshape(-1)
+        squares = total = float(np.dot(flat, flat))
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares, total = math.nan, float(values.sum(dtype=values.dtype))
+    if math.isfinite(total):
+        return squares
     if not isinstance(A, Dense):
         stored = np.flatnonzero(~np.isfinite(values))
         if len(stored):

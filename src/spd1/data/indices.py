@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..kernel.jit import kernel
 
-__all__ = ["Lines", "lines_of", "trusted"]
+__all__ = ["Lines", "lines_of", "mended", "trusted", "unsigned"]
 
 ORDINARY = (np.dtype(np.int32), np.dtype(np.int64))
 
@@ -78,7 +78,9 @@ def lines_of(X: Any) -> Lines:
     if not data.dtype.isnative:  # SciPy has no routines for them
         data = data.astype(data.dtype.newbyteorder("="))
     stored, grows = _check_lines(data, indices, indptr, major, minor)
-    return Lines(M.format, data[:stored], indices[:stored], indptr, shape, grows)
+    if stored < len(data):
+        data, indices = data[:stored], indices[:stored]
+    return Lines(M.format, data, indices, indptr, shape, grows)
 
 
 def trusted(X: Any) -> Any:
@@ -154,8 +156,11 @@ def _signed(values: np.ndarray) -> np.ndarray:
     return values.view(f"i{values.itemsize}")
 
 
-def _unsigned(values: np.ndarray) -> np.ndarray:
-    return values.view(f"u{values.itemsize}")
+def unsigned(values: np.ndarray) -> np.ndarray:
+    """A view without signs that can't be written through: one kernel serves both kinds."""
+    view = np.asarray(values).view(np.uint32 if values.itemsize == 4 else np.uint64)
+    view.flags.writeable = False
+    return view
 
 
 def _check_lines(
@@ -168,48 +173,42 @@ def _check_lines(
     """
     if len(indptr) != major + 1:
         raise DataError("A has an indptr array of the wrong length")
-    ends = _readable(_unsigned(indptr))
-    if ends[0] != 0 or not _never_fall(ends) or ends[-1] > len(indices):
+    inside, largest, grows = walk_along(unsigned(indptr), unsigned(indices))
+    if not inside:
         raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
     if len(indices) != len(data):
         raise DataError("A has index and data arrays of different lengths")
-    stored = int(ends[-1])
-    largest, grows = walk_along(ends, _readable(_unsigned(indices)))
+    stored = int(indptr[-1])
     if stored and largest >= minor:
         raise DataError(f"A has an index outside 0 .. {minor - 1}")
     return stored, grows
 
 
-def _readable(values: np.ndarray) -> np.ndarray:
-    """A view that can't be written through: one kernel serves both kinds."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
-
-
-@kernel
-def _never_fall(ends):
-    """Whether no number is below the one before it."""
-    falls = False
-    for k in range(len(ends) - 1):
-        falls |= ends[k + 1] < ends[k]
-    return not falls
-
-
 @kernel
 def walk_along(ends, indices):
-    """The largest index, and whether they grow from entry to entry within every line.
+    """Whether the ends lead nowhere outside; the largest index; whether indices grow in every line.
 
-    The ends have been looked at: they stay inside.
+    Entries are gone along without regard to lines, which a processor does many at a time: where an
+    index does not grow, a line must begin.
     """
-    largest, falls = np.uint64(0), False
-    for i in range(len(ends) - 1):
-        first, last = np.int64(ends[i]), np.int64(ends[i + 1])
-        for p in range(first, last):
-            largest = max(largest, np.uint64(indices[p]))
-        for p in range(first + 1, last):
-            falls |= indices[p] <= indices[p - 1]
-    return largest, not falls
+    falls = ends[0] != 0
+    for k in range(len(ends) - 1):
+        falls |= ends[k + 1] < ends[k]
+    if falls or ends[-1] > len(indices):
+        return False, np.uint64(0), False
+    stored = np.int64(ends[-1])
+    if stored == 0:
+        return True, np.uint64(0), True
+    largest, shrinks = indices[0], 0  # as wide as an index, and no wider: more of them at a time
+    for p in range(stored):
+        largest = max(largest, indices[p])
+    for p in range(1, stored):
+        shrinks += indices[p] <= indices[p - 1]
+    for i in range(1, len(ends) - 1):
+        p = np.int64(ends[i])
+        if ends[i] > ends[i - 1] and p < stored:  # a line begins here, and none before did
+            shrinks -= indices[p] <= indices[p - 1]
+    return True, np.uint64(largest), shrinks == 0
 
 
 def _compressed(X: Any) -> Any:
@@ -232,7 +231,7 @@ def _check_pairs(X: Any) -> None:
         places = _indices(places)
         if len(places) != len(data):
             raise DataError("A has index and data arrays of different lengths")
-        if len(places) and _unsigned(places).max() >= size:
+        if len(places) and unsigned(places).max() >= size:
             raise DataError(f"A has an index outside 0 .. {size - 1}")
 
 

@@ -175,12 +175,7 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
                 now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
             u[i] = now
         primal, conjugate, gap = weighted_terms(u, y, b, c, loss)
-        total, size, square = 0.0, 0.0, 0.0
-        for j in range(len(G)):
-            over = max(abs(G[j]) - l1, 0.0)
-            total += over * over
-            size += over
-            square += G[j] * G[j]
+        total, size, square = column_terms(G, l1, l2, u, y, c)
         largest = max(largest, square)
         passes += 1.0
         primal += 0.5 * total / l2 + l1 * size / l2
@@ -198,6 +193,27 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
         if kinks:
             active, ahead = awake(reach, b, loss, u, y, near, rows), STRETCH
     return looks, passes, largest
+
+
+@helper
+def column_terms(G, l1, l2, u, y, c):
+    """|soft(G)|^2, |soft(G)|_1 and |G|^2.
+
+    Without l1 rows tell it: u = -A G / l2 and G = A'(c y), so |G|^2 = -l2 sum_i c_i y_i u_i. Data
+    may have a thousand columns a row, most of them without an entry.
+    """
+    total, size, square = 0.0, 0.0, 0.0
+    if l1 == 0.0:
+        for i in range(len(u)):
+            square -= c[i] * y[i] * u[i]
+        square = max(l2 * square, 0.0)
+        return square, 0.0, square
+    for j in range(len(G)):
+        over = max(abs(G[j]) - l1, 0.0)
+        total += over * over
+        size += over
+        square += G[j] * G[j]
+    return total, size, square
 
 
 @helper

@@ -49,6 +49,12 @@ __all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
 
 
+REASONS = {
+    "ascent": "row by row in one kernel, x tied to y",
+    "descent": "column by column in one kernel",
+}
+
+
 class Sprint(NamedTuple):
     """Where a sprint ended.
 
@@ -72,6 +78,11 @@ class Sprint(NamedTuple):
     rows: list[Progress]
     status: str
     kind: str
+
+    @property
+    def reason(self) -> str:
+        """Why this kernel, in a few words."""
+        return REASONS[self.kind]
 
 
 def kind_of(problem: Problem, tol: float = 1e-3) -> str:
@@ -164,12 +175,6 @@ def rows_are_easy(problem: Problem) -> bool:
     return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
 
 
-REASONS = {
-    "ascent": "row by row in one kernel, x tied to y",
-    "descent": "column by column in one kernel",
-}
-
-
 class Keeps(Protocol):
     """Who keeps a run that goes on for long; see ``loop/checkpoint.py``."""
 
@@ -228,7 +233,7 @@ def sprint(
         if not runner.ran:  # all there is, is where it began: no answer
             raise
         c, status = certify_point(runner.x, problem, runner.y), "interrupted"
-        state.rows = state.rows or [noted(ledger, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+        state.rows = state.rows or [noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(runner.x, c, state.rows, status, kind)
@@ -275,10 +280,10 @@ def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     start = clock()
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start
+    share = taken / passes
     for at, primal, dual, gap in record[:looks].tolist():
         rel_gap = relative(gap, primal, dual, floor)
-        row = noted(ledger, at, primal, dual, gap, rel_gap)
-        state.rows.append(row._replace(seconds=ledger.seconds + taken * at / passes))
+        state.rows.append(noted(ledger, at, at * share, primal, dual, gap, rel_gap))
     ledger.entries += passes * problem.stored
     ledger.paper_passes += passes
     ledger.seconds += taken
@@ -289,12 +294,13 @@ def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
 
 
 def noted(
-    ledger: Ledger, passes: float, primal: float, dual: float, gap: float, rel_gap: float
-) -> Progress:
-    """A row of the trace, some passes from where the ledger stands."""
+    ledger: Ledger, passes: float, seconds: float, primal: float, dual: float, gap: float,
+    rel_gap: float,
+) -> Progress:  # fmt: skip
+    """A row of the trace, some passes and seconds from where the ledger stands."""
     return Progress(
-        ledger.passes + passes, ledger.paper_passes + passes, ledger.seconds, primal, dual, gap,
-        rel_gap,
+        ledger.passes + passes, ledger.paper_passes + passes, ledger.seconds + seconds, primal,
+        dual, gap, rel_gap,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ IN_BLOCKS = 30_000  # stored entries, beyond which sparse rows are visited in bl
 FIRST_STRETCH, STRETCH = 6, 8  # passes at most to the first look, and from then on, where rows rest
 APART_ENOUGH = 1.0  # mean moves of a margin in a pass: so far from a kink a row is left out
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
-HARMLESS_DRIFT = 0.01  # share of the gap that rounding in sums kept up to date may have moved it by
+HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may have moved it by
 
 # Mean of |a_i|^2 / (n l2 gamma), gamma 1 for losses that are not smooth, up to which it is ascent
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes

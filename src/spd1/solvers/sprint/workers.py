@@ -93,11 +93,12 @@ class AscentWorker:
 
         With x tied to y the columns' brackets are zero, and the rows' are what the kernel adds up.
         """
-        del tol
         p = self.problem
         drift = tied_drift(p, self.largest, self.updates)
         gap, dual = last.gap + drift, last.dual - drift
-        if drift <= HARMLESS_DRIFT * last.gap and gap >= last.primal - last.dual:
+        asked_for = tol * max(abs(last.primal), abs(dual), floor)
+        harmless = drift <= HARMLESS_DRIFT * max(last.gap, asked_for)
+        if harmless and gap >= last.primal - last.dual:
             rel_gap = relative(gap, last.primal, dual, floor)
             return Certificate(last.primal, dual, gap, rel_gap, self.y, floor)
         v = -p.adjoint(p.c * self.y)
