@@ -14,12 +14,12 @@ from ..data.store_grid import StoreGrid
 from ..engines.choose import available_cores
 from ..engines.serial import Task
 from ..engines.threads import Threads
-from ..engines.work import Kept, Made, TileWork
+from ..engines.work import Kept, Made, Room, TileWork
 from ..errors import IncompatibleError, ParameterError, install
 from ..problem import Problem
 from . import tuning
 from .grid import ClusterGrid
-from .holder import Ask, Fresh, Place, Sent
+from .holder import Ask, Blank, Echo, Fresh, Place, Sent
 from .team import Seat, Source, Team
 
 __all__ = ["Dask", "placed", "starts_cluster"]
@@ -134,16 +134,26 @@ class Dask(Threads):
         for place, work in works.items():
             entries, arrays = found[place]
             read += entries
+            seat = grid.team.home[place]
             for k, values in zip(work.written, arrays, strict=True):
-                work.arguments[k][...] = values
+                argument = work.arguments[k]
+                if isinstance(argument, Room):
+                    argument.values[...] = values
+                else:
+                    argument[...] = values
+                    seat.heard[echo_name(place, work, k)] = values
         return read
 
 
 def asked(seat: Seat, place: Place, work: TileWork) -> Ask:
     """A task as a message: what the holder has been sent before stays there."""
-    arguments = []
-    for argument in work.arguments:
-        if isinstance(argument, (Kept, Made)):
+    arguments: list[Any] = []
+    for k, argument in enumerate(work.arguments):
+        if isinstance(argument, Room):
+            arguments.append(Blank(argument.values.shape, argument.values.dtype.str))
+        elif k in work.written:
+            arguments.append(seat.echo(echo_name(place, work, k), argument))
+        elif isinstance(argument, (Kept, Made)):
             name = f"{place[0]},{place[1]}: {argument.name}"
             value = argument.value if isinstance(argument, Kept) else argument
             arguments.append(Sent(name) if name in seat.sent else Fresh(name, value))
@@ -151,6 +161,11 @@ def asked(seat: Seat, place: Place, work: TileWork) -> Ask:
         else:
             arguments.append(argument)
     return Ask(place, work.function, tuple(arguments), work.written)
+
+
+def echo_name(place: Place, work: TileWork, k: int) -> str:
+    """Under which name a holder keeps what a task wrote: the next one often begins with it."""
+    return f"{place[0]},{place[1]}: {work.function.__name__} {k}"
 
 
 def starts_cluster(n_workers: int | None = None) -> Any:

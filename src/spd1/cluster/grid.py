@@ -15,10 +15,12 @@ from ..data.grid import Grid
 from ..data.tile_work import Across, Down
 from ..errors import DataError, IncompatibleError
 from . import tuning
-from .holder import Place
+from .holder import Echo, Place
 from .team import Seat, Team
 
 __all__ = ["ClusterGrid"]
+
+REPEATED = (tile_work.curved,)  # conjugate gradients ask with the same bend again and again
 
 
 class ClusterGrid(Grid):
@@ -109,8 +111,12 @@ class ClusterGrid(Grid):
         """What a function says of every tile: one message a worker, answers in order."""
 
         def message(seat: Seat, places: list[Place]) -> tuple[Any, ...]:
-            del seat
-            return places, function, [self._cut(one, places) for one in arguments]
+            parts = [self._cut(one, places) for one in arguments]
+            if function in REPEATED:
+                how, rows = parts[0]
+                parts[0] = how, {p: repeated(seat, f"{function.__name__} {p}", part)
+                                 for p, part in rows.items()}  # fmt: skip
+            return places, function, parts
 
         found = self.team.ask(self.places, "everywhere", message)
         for p, rows in enumerate(pairwise(self.row_ends)):
@@ -179,6 +185,14 @@ class ClusterGrid(Grid):
         for p, rows in enumerate(pairwise(self.row_ends)):
             for q, columns in enumerate(pairwise(self.column_ends)):
                 yield self.tiles[p][q], slice(*rows), slice(*columns)
+
+
+def repeated(seat: Seat, name: str, values: np.ndarray) -> Echo:
+    """A vector that is often the one before: then it is not sent."""
+    echo = seat.echo(name, values)
+    if echo.value is not None:
+        seat.heard[name] = values.copy()  # the caller may write to his
+    return echo
 
 
 class TileRow:

@@ -23,7 +23,7 @@ from ..engines.work import resolved
 from ..errors import DataError
 from ..version import __version__
 
-__all__ = ["Ask", "Failed", "Fresh", "Holder", "Note", "Sent", "StoredTile"]
+__all__ = ["Ask", "Blank", "Echo", "Failed", "Fresh", "Holder", "Note", "Sent", "StoredTile"]
 
 Place = tuple[int, int]
 
@@ -65,6 +65,20 @@ class Fresh(NamedTuple):
 
     name: str
     value: Any
+
+
+class Echo(NamedTuple):
+    """An array that goes to and fro: None stands for what both sides have had before."""
+
+    name: str
+    value: np.ndarray | None
+
+
+class Blank(NamedTuple):
+    """Room for an answer."""
+
+    shape: tuple[int, ...]
+    dtype: str
 
 
 class Ask(NamedTuple):
@@ -132,7 +146,14 @@ class Holder:
         row, column = place
         keys = {"down": row, "across": column}
         given = [held[keys[how]] if how in keys else held for how, held in arguments]
+        given = [self._heard(value) if isinstance(value, Echo) else value for value in given]
         return function(self.tiles[place], *given)
+
+    def _heard(self, echo: Echo) -> np.ndarray:
+        """An array as it was sent, now or before."""
+        if echo.value is not None:
+            self.kept[echo.name] = echo.value
+        return np.asarray(self.kept[echo.name])
 
     def run(self, asks: list[Ask]) -> list[tuple[float, list[np.ndarray]]] | Failed:
         """Tasks on tiles: the entries that each read, and the arrays that it wrote."""
@@ -143,16 +164,24 @@ class Holder:
             return Failed(error)
 
     def _run(self, ask: Ask) -> tuple[float, list[np.ndarray]]:
-        given = []
+        given: list[Any] = []
         for k, argument in enumerate(ask.arguments):
             value = argument
-            if isinstance(argument, Sent):
+            if isinstance(argument, Blank):
+                given.append(np.empty(argument.shape, argument.dtype))
+                continue
+            if isinstance(argument, Echo):
+                value = self._heard(argument)
+            elif isinstance(argument, Sent):
                 value = self.kept[argument.name]
             elif isinstance(argument, Fresh):
                 value = resolved(argument.value, self.tiles[ask.place].A)
                 self.kept[argument.name] = value
             given.append(value.copy(order="K") if k in ask.written else value)
         read = ask.function(self.tiles[ask.place].A, *given)
+        for k, argument in enumerate(ask.arguments):
+            if isinstance(argument, Echo):
+                self.kept[argument.name] = given[k]
         return float(read), [given[k] for k in ask.written]
 
     def checksums(self, places: list[Place]) -> list[str] | Failed:

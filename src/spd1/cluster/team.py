@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ClusterError, DataError
 from ..version import __version__
 from . import tuning
-from .holder import Failed, Holder, Note, Place, StoredTile
+from .holder import Echo, Failed, Holder, Note, Place, StoredTile
 
 __all__ = ["Seat", "Source", "Team", "Traffic"]
 
@@ -59,6 +59,17 @@ class Seat:
     def __init__(self, address: str, key: str, future: Any, places: list[Place]) -> None:
         self.address, self.key, self.future, self.places = address, key, future, places
         self.sent: set[str] = set()
+        self.heard: dict[str, np.ndarray] = {}  # arrays that both sides have
+
+    def echo(self, name: str, value: np.ndarray) -> Echo:
+        """An array as it is sent: not at all, if it is what the holder has under this name."""
+        if name in self.heard and np.array_equal(self.heard[name], value):
+            return Echo(name, None)
+        return Echo(name, value)
+
+    def forget(self) -> None:
+        """Believe no longer that the holder has what it was sent."""
+        self.sent, self.heard = set(), {}
 
 
 class Traffic:
@@ -274,6 +285,7 @@ class Team:
                 f"{seat.address} is there but can't take what it is sent: are the modules of your "
                 "loss, and the same versions of Python's packages, installed there?"
             )
+        seat.forget()  # who knows how far it came
         return False
 
     def _replies(self, asked: list[tuple[Seat, str, tuple[Any, ...]]]) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Kept", "Made", "TileWork"]
+__all__ = ["Kept", "Made", "Room", "TileWork"]
 
 
 class Kept(NamedTuple):
@@ -17,6 +17,12 @@ class Kept(NamedTuple):
 
     name: str
     value: Any
+
+
+class Room(NamedTuple):
+    """An argument that is written and never read: nothing of it travels to the tile."""
+
+    values: Any
 
 
 class Made:
@@ -73,4 +79,6 @@ def resolved(argument: Any, tile: Any) -> Any:
     """What the function gets for an argument."""
     if isinstance(argument, Kept):
         return argument.value
+    if isinstance(argument, Room):
+        return argument.values
     return argument.of(tile) if isinstance(argument, Made) else argument

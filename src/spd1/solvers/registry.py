@@ -75,6 +75,7 @@ CUT_FORMS = {
     "rows": ("rows.cut", "CutRows"),
     "spd1": ("entries.cut", "CutSPD1"),
     "spd1-vr": ("entries.cut", "CutSPD1VR"),
+    "ascent": ("sprint.cut", "CutAscent"),
 }
 
 #: Methods that take the ``tile`` argument of ``solve``.

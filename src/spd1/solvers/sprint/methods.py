@@ -84,6 +84,17 @@ class Ascent(KernelMethod):
     name = "ascent"
     maintains = "gradient"
     worker_class = AscentWorker
+    takes_cuts = True  # by rows: ``cut.CutAscent``
+
+    @classmethod
+    def refuse(cls, problem: Problem) -> None:
+        super().refuse(problem)
+        rows, columns = problem.grid.shape
+        if columns > 1:
+            raise IncompatibleError(
+                f"ascent visits whole rows, and those of this data are cut into {columns} tiles: "
+                f"use method 'newton' or 'rows', or cut it by rows alone, grid=({rows}, 1)"
+            )
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         del x  # it follows from y

@@ -58,3 +58,12 @@ SMALL_COPY = 100_000  # entries that may be copied to have columns where there a
 # Ascent by several threads
 FALLEN = 1e-12  # of the objective: a dual value that falls by less has not fallen
 LOOK_PIECES = 16  # that rows are cut into
+
+# Ascent on tiles of rows, each on its own for some passes: a cluster
+LEVELS = 6  # of passes a round: 1, 2, 4, ... 32
+TESTED = 2  # rounds after which what they gained is compared
+ROUND_SECONDS = 4e-3  # a message to every worker and its answer (docs/cluster.md)
+WIRE_SECONDS = 8e-9  # a number on its way: 1 GB/s
+MOST_ROUNDS = 16  # between two looks
+FIRST_ROUNDS = 4  # the same before the first look
+MOST_CUT_ASCENT = 150.0  # passes that auto gives it, at the pace seen, before Newton's method
