@@ -95,4 +95,20 @@ html_theme_options = {
     "article_header_start": ["breadcrumbs"],
 }
 html_sidebars = {"index": []}
+def plain_bars(_app, _what, _name, _obj, _options, lines):
+    """Docstrings write absolute values as in |x|, which is a substitution to reST: escape them."""
+    literal = False
+    for k, line in enumerate(lines):
+        if line.strip() and not line.startswith(" "):
+            literal = False
+        if not literal and "|" in line and "``" not in line and not line.lstrip().startswith(">>>"):
+            lines[k] = line.replace("|", "\\|")
+        literal = literal or line.rstrip().endswith("::")
+
+
+def setup(app):
+    """Sphinx calls this."""
+    app.connect("autodoc-process-docstring", plain_bars, priority=100)  # before numpydoc
+
+
 linkcheck_ignore = [r"https?://.*"]  # internal links only: the build has no network
