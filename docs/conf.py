@@ -37,14 +37,10 @@ exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # an object below (the gallery's order) is not pickled
 nitpicky = True
-nitpick_ignore_regex = [
-    (r"py:.*", r"(numpy|np|scipy|sp|pandas|sklearn|matplotlib|distributed|dask|abc|typing)\..*"),
-    (r"py:class", r"(Any|Path|Callback|Ledger|Engine|Method|Grid|Matrix|MatrixLike|ndarray)"),
-    (r"py:.*", r"spd1\.(certificate|data|engines|loop|solvers|kernel)\..*"),  # not public
-    (r"py:class", r".*"),  # types in prose: "array of shape (n,)", "str or None", "callable"
-]
+nitpick_ignore_regex = [(r"py:obj", r"sparse_coef_")]  # numpydoc links properties of a class by name
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's Parameters sections say it in words
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -94,6 +90,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "article_header_start": ["breadcrumbs"],
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 def plain_bars(_app, _what, _name, _obj, _options, lines):
     """Docstrings write absolute values as in |x|, which is a substitution to reST: escape them."""
