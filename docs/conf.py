@@ -36,6 +36,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # an object below (the gallery's order) is not pickled
+smartquotes = False  # options of the command line begin with two hyphens
 nitpicky = True
 nitpick_ignore_regex = [(r"py:obj", r"sparse_coef_")]  # numpydoc links properties of a class by name
 
