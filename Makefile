@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo reproduce test test-plain test-full lint bench wheel clean
+.PHONY: help demo reproduce test test-plain test-full lint bench docs wheel clean
 
 help:
 	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
 	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
+	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
 	@echo "make wheel      a wheel with compiled kernels, for this Python and Numba: dist/"
 
 $(BIN)/python:
@@ -39,6 +40,10 @@ $(VENV)/bench.stamp: $(BIN)/python pyproject.toml
 
 $(VENV)/lint.stamp: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[lint]"
+	@touch $@
+
+$(VENV)/docs.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -72,6 +77,11 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/race.py $(RACE)
 
+# Warnings are errors; the second run looks for links between pages that lead nowhere.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -D plot_gallery=0 docs docs/_build/linkcheck
+
 # Kernels that others will run: nothing of this machine's cache, nothing of its processor's own.
 wheel: $(VENV)/demo.stamp
 	rm -rf build/kernels
@@ -79,5 +89,5 @@ wheel: $(VENV)/demo.stamp
 	SPD1_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction docs/_build docs/auto_examples docs/reference/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -36,15 +36,12 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # an object below (the gallery's order) is not pickled
+smartquotes = False  # options of the command line begin with two hyphens
 nitpicky = True
-nitpick_ignore_regex = [
-    (r"py:.*", r"(numpy|np|scipy|sp|pandas|sklearn|matplotlib|distributed|dask|abc|typing)\..*"),
-    (r"py:class", r"(Any|Path|Callback|Ledger|Engine|Method|Grid|Matrix|MatrixLike|ndarray)"),
-    (r"py:.*", r"spd1\.(certificate|data|engines|loop|solvers|kernel)\..*"),  # not public
-    (r"py:class", r".*"),  # types in prose: "array of shape (n,)", "str or None", "callable"
-]
+nitpick_ignore_regex = [(r"py:obj", r"sparse_coef_")]  # numpydoc links properties of a class by name
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's Parameters sections say it in words
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -94,5 +91,22 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "article_header_start": ["breadcrumbs"],
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
+def plain_bars(_app, _what, _name, _obj, _options, lines):
+    """Docstrings write absolute values as in |x|, which is a substitution to reST: escape them."""
+    literal = False
+    for k, line in enumerate(lines):
+        if line.strip() and not line.startswith(" "):
+            literal = False
+        if not literal and "|" in line and "``" not in line and not line.lstrip().startswith(">>>"):
+            lines[k] = line.replace("|", "\\|")
+        literal = literal or line.rstrip().endswith("::")
+
+
+def setup(app):
+    """Sphinx calls this."""
+    app.connect("autodoc-process-docstring", plain_bars, priority=100)  # before numpydoc
+
+
 linkcheck_ignore = [r"https?://.*"]  # internal links only: the build has no network

@@ -1,60 +1,58 @@
-"""The code in README and docs runs as printed."""
+"""The code of README and docs runs as printed, and prints what the pages show."""
 
-import re
-from pathlib import Path
+import contextlib
+import io
+import shlex
 
 import pytest
+from typer.testing import CliRunner
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-NAMES = (
-    "howto/own_loss",
-    "reference/linear_model",
-    "reference/files",
-    "howto/out_of_core",
-    "laboratory/parallel",
-    "howto/cluster",
-)
-PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in NAMES)]
+from spd1.cli.app import app
+from support.pages import Block, agree, blocks, name_of, pages
+
+RUN = ("python", "sh")
+SHOWN = ("text", "")
+WITH_CODE = [page for page in pages() if any(block.language in RUN for block in blocks(page))]
 
 
-def python_blocks(page):
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+def run_commands(text):
+    """Lines that begin with spd1, as a shell would give them to the command line."""
+    for line in text.splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            assert words[0] == "spd1", f"only spd1 is run from pages, not {line!r}"
+            outcome = CliRunner().invoke(app, words[1:])
+            assert outcome.exit_code == 0, f"{line}\n{outcome.output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_runs_in_order_and_prints_what_is_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    blocks = python_blocks(page)
-    assert blocks, f"{page.name} shows no code"
     namespace = {"__name__": "__docs__"}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+    printed, last = "", Block("", "", "something")
+    for block in blocks(page):
+        if block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(block.text, str(page), "exec"), namespace)
+            printed = out.getvalue()
+        elif block.language == "sh":
+            run_commands(block.text)
+        elif block.language == "text" and last.language == "python" and not last.between.strip():
+            assert agree(block.text, printed), f"{page.name} shows\n{block.text}\nnot\n{printed}"
+        last = block
 
 
-def test_pages_link_to_files_that_exist():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_block_is_run_or_says_that_it_is_text(page):
+    """A block under another name would look like code and be run by nobody."""
+    for block in blocks(page):
+        directive = block.language.startswith("{")
+        assert directive or block.language in RUN + SHOWN, f"{page.name}: {block.language}"
 
 
-NUMBER = re.compile(r"(?:factor |ends at )(above [^ ;|]+|[^ ;|]+)")
-
-
-def cells(page):
-    """The rows of a table whose first cell begins with a claim's name."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    rows = [[c.strip() for c in line.strip("|").split("|")] for line in lines if line[:3] == "| V"]
-    return {re.split(r"[ ,]", row[0])[0]: row for row in rows if not row[0].endswith("(ours)")}
-
-
-def test_readme_has_the_verdicts_and_numbers_of_the_reproduction():
-    """V10 has no rivals: its cells are prose."""
-    whole = cells(DOCS / "laboratory" / "reproduction.md")
-    short = cells(ROOT / "README.md")
-    assert list(whole) == list(short) == [f"V{k}" for k in range(1, 11)]
-    for key in list(whole)[:-1]:
-        for full, brief in zip(whole[key][3:5], short[key][1:3], strict=True):
-            verdict = re.match(r"\*\*(.*?)\*\*", full)[1]
-            assert brief == f"{verdict} ({', '.join(NUMBER.findall(full))})", key
+def test_numbers_are_compared_as_numbers():
+    assert agree("gap 1e-17, 12.001 of\n it", "gap 8e-13, 12.0009 of it")
+    assert not agree("gap 1e-3", "gap 2e-3")
+    assert not agree("gap 1e-3", "gap 1e-3 left")
+    assert not agree("converged", "stalled")
