@@ -108,7 +108,9 @@ def draw(problem: spd1.Problem, path: Path, passes: float) -> Path:
 
     optimum = spd1.solve(problem, tol=1e-13).dual
     results = {}
-    print(f"\n   {'method':9s} {'passes':>6s} {'seconds':>9s} {'P(x) - P*':>10s} {'proven gap':>11s}")
+    print(
+        f"\n   {'method':9s} {'passes':>6s} {'seconds':>9s} {'P(x) - P*':>10s} {'proven gap':>11s}"
+    )
     for name, label in LABELS.items():
         result = spd1.solve(problem, name, tol=1e-9, max_passes=passes, verbose=False)
         results[label] = result
