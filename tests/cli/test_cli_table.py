@@ -1,4 +1,4 @@
-"""Tables of real life: text columns, missing values, weights, rows held out; the recipe in the model."""
+"""Tables of real life: text, missing values, weights, rows held out; the recipe in the model."""
 
 from __future__ import annotations
 
