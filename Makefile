@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo reproduce test test-plain test-full lint bench docs wheel clean
+.PHONY: help demo reproduce test test-plain test-full lint bench docs package wheel clean
 
 help:
-	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
+	@echo "make demo       a real task beside scikit-learn, the paper's methods, a picture: a minute"
 	@echo "make reproduce  the paper's figures and verdicts, quick: minutes (SPD1_DATA: folder of real data)"
 	@echo "make test       all tests but the slow sweeps (minutes)"
 	@echo "make test-plain a part of the tests with kernels as plain Python: no compiler in the way"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
 	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
 	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
+	@echo "make package    sdist and plain wheel, each installed and tried: dist/"
 	@echo "make wheel      a wheel with compiled kernels, for this Python and Numba: dist/"
 
 $(BIN)/python:
@@ -27,23 +28,23 @@ $(BIN)/python:
 
 # A stamp per group of extras: installing again only when pyproject.toml has changed.
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[plot]"
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[test]"
 	@touch $@
 
 $(VENV)/bench.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[bench]"
 	@touch $@
 
 $(VENV)/lint.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[lint]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[lint]"
 	@touch $@
 
 $(VENV)/docs.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[docs]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -87,6 +88,14 @@ wheel: $(VENV)/demo.stamp
 	rm -rf build/kernels
 	$(BIN)/spd1 warm-up --all --into build/kernels
 	SPD1_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+# As it goes to a registry: the wheel is built from the sdist, and both are tried where nothing else is.
+package: $(BIN)/python
+	rm -rf dist
+	$(BIN)/python -m pip install --disable-pip-version-check build
+	$(BIN)/python -m build
+	$(PYTHON) tests/try_package.py dist/*.whl
+	$(PYTHON) tests/try_package.py dist/*.tar.gz
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction docs/_build docs/auto_examples docs/reference/generated

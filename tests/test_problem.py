@@ -268,7 +268,8 @@ def test_labels_zero_and_one_are_minus_one_and_one(name, b):
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("squared-hinge", "squared_hinge"), ("SquaredHinge", "squared_hinge"), ("Logistic", "logistic"),
+    [("squared-hinge", "squared_hinge"), ("SquaredHinge", "squared_hinge"),
+     ("Logistic", "logistic"),
      ("log_loss", "logistic"), ("mse", "squared"), ("hubr", "huber"), ("pinball", "quantile")],
 )  # fmt: skip
 def test_a_loss_has_one_spelling_and_others_are_understood(word, meant):
