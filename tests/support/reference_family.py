@@ -33,6 +33,15 @@ def follow(task: Task, y, l2=0.0, z=0.0) -> np.ndarray:
     return np.clip(soft / size, task.lower, task.upper)
 
 
+def inner_gap(task: Task, rows, x, y, kappa, z):
+    """P(x) - D(y) with kappa/2 |x - z|^2 added; ``rows`` are phi(a_i'x) + phi*(y_i)."""
+    v = -pull(task, y)
+    reg = np.sum(task.l1 * np.abs(x) + task.l2 / 2 * x**2) + kappa / 2 * np.sum((x - z) ** 2)
+    best = follow(task, y, kappa, z)  # argmax_t {v t - g(t) - kappa/2 |t - z|^2}
+    star = v @ best - np.sum(task.l1 * np.abs(best) + task.l2 / 2 * best**2)
+    return task.c @ rows + reg + star - kappa / 2 * np.sum((best - z) ** 2)
+
+
 def spd1_vr_acc(task: Task, x, y, draws, eta, tau, back, r, k):
     """One outer loop; ``draws`` holds (i, j), ``r`` and ``k`` as in ``reference``."""
     A, b, c, n = task.A, task.b, task.c, len(task.b)

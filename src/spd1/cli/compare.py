@@ -98,12 +98,20 @@ def compare(
             break
     title = f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}"
     if plot is not None and results:
-        draw(results, plot, title)
+        draw(results, plot, title, problem.stored)
     if page is not None and results:
         rows = [row_of(name, result, problem.stored) for name, result in in_order(results)]
-        write_page(page, f"{data.name}: {title}", rows, refused, partial(draw, results))
+        write_page(
+            page,
+            f"{data.name}: {title}",
+            rows,
+            refused,
+            partial(draw, results, stored=problem.stored),
+        )
     if json:
-        facts: dict[str, Any] = {name: _facts(result) for name, result in results.items()}
+        facts: dict[str, Any] = {
+            name: _facts(result, problem.stored) for name, result in results.items()
+        }
         print_json(facts | {"refused": refused})
     else:
         say(f"{data}: {describe_data(table)}")
@@ -137,11 +145,11 @@ def run(problem: Any, name: str, **limits: Any) -> Result:
     return solve(problem, base, tile="auto" if tile else None, **limits)
 
 
-def _facts(result: Result) -> dict[str, Any]:
+def _facts(result: Result, stored: int) -> dict[str, Any]:
     return {
         "status": result.status, "method": result.method, "primal": result.primal,
         "dual": result.dual, "gap": result.gap, "rel_gap": result.rel_gap,
-        "passes": result.passes, "seconds": result.seconds,
+        "passes": result.passes, "entries": result.passes * stored, "seconds": result.seconds,
     }  # fmt: skip
 
 
@@ -175,8 +183,12 @@ def print_table(results: dict[str, Result], refused: dict[str, str], stored: int
         say(f"{name}: {reason}")
 
 
-def draw(results: dict[str, Result], path: Path, title: str) -> None:
-    """The gap by pass and by second."""
+def draw(results: dict[str, Result], path: Path, title: str, stored: int) -> None:
+    """The gap by pass, by entry read (the upper axis) and by second.
+
+    Some methods need a thousand times the passes of others: where they are many, both axes are
+    logarithmic, but for the first passes.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -191,6 +203,12 @@ def draw(results: dict[str, Result], path: Path, title: str) -> None:
     axes[1].set_xscale("symlog", linthresh=1e-3)
     axes[1].set_ylabel("")
     axes[0].get_legend().remove()
+    if len(results) > BESIDE:
+        axes[0].set_xscale("symlog", linthresh=10.0)
+    entries = axes[0].secondary_xaxis("top", functions=(lambda v: v * stored, lambda v: v / stored))
+    if len(results) > BESIDE:  # after the functions: they set a scale of their own
+        entries.set_xscale("symlog", linthresh=10.0 * stored)
+    entries.set_xlabel("entries read")
     if len(results) > BESIDE:
         axes[1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.suptitle(title)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from .steps import AutoSteps, Proposal, Seen
+from .steps import Proposal, ScaledSteps, Seen
 
 __all__ = ["InnerSteps"]
 
 
-class InnerSteps(AutoSteps):
-    """The search of ``AutoSteps``, judged by what an epoch leaves of the inner gap.
+class InnerSteps(ScaledSteps):
+    """The search of ``ScaledSteps``, judged by what an epoch leaves of the inner gap.
 
     The outer gap rises and falls with the momentum of the centre; the inner one is that of one
     problem. The method undoes an epoch that failed, so nothing is gone back to here.
@@ -26,5 +26,4 @@ class InnerSteps(AutoSteps):
         else:
             known = 0.0 < after < math.inf and 0.0 < before < math.inf
             self._judge(math.log(before / after) if known else 0.0)
-            self._balance(self.method.lag)
         return Proposal(self._steps())

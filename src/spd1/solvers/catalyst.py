@@ -19,7 +19,17 @@ from ..certificate.points import Pair, pair_of
 from ..problem import Problem
 from ..terms import loss_terms, net_terms
 
-__all__ = ["InnerGap", "Momentum", "catalyst_momentum", "inner_gap", "inner_net", "wanted_strength"]
+__all__ = [
+    "InnerGap",
+    "Momentum",
+    "catalyst_momentum",
+    "eased",
+    "inner_gap",
+    "inner_net",
+    "wanted_strength",
+]
+
+LESS = 4.0  # the proximal term is so many times weaker once an inner problem was easy
 
 
 class Momentum(NamedTuple):
@@ -64,6 +74,22 @@ def catalyst_momentum(mu: float, kappa: float) -> Momentum:
     """
     root = math.sqrt(mu / (mu + kappa))
     return Momentum(kappa, (1.0 - root) / (1.0 + root), root / (2.0 - root))
+
+
+def eased(mu: float, kappa: float) -> Momentum:
+    """A weaker proximal term, where inner problems are easier than they need be; none below mu.
+
+    The worst case says how strong the term should be for inner problems of about one epoch; most
+    data is kinder. It only ever becomes weaker, with a momentum that starts anew, so a run has
+    few such changes, and the theorem holds from the last one on.
+
+    Examples
+    --------
+    >>> eased(1.0, 12.0).kappa, eased(1.0, 3.0).kappa
+    (3.0, 0.0)
+    """
+    less = kappa / LESS
+    return catalyst_momentum(mu, less if less > mu else 0.0)
 
 
 def wanted_strength(problem: Problem) -> float:

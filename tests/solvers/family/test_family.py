@@ -12,14 +12,14 @@ from spd1.errors import IncompatibleError, ParameterError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
 from spd1.solvers import FAMILY_METHODS, method_class
-from support import oracle
+from support import oracle, reference, reference_family
 from support.checks import SMOOTH, STRONGLY_CONVEX, check_certificate
 
 FAMILY = list(FAMILY_METHODS)
 WHOLE = ("chambolle-pock", "extragradient", "pdlp")
 ANY_LOSS = (*WHOLE, "spdhg", "rpd", "sdca")
 ANY_NET = (*WHOLE, "spdhg", "rpd")
-NO_THEORY = ("spd1-vr-acc", "pdlp", "sdca", "asdca")
+NO_THEORY = ("spd1-vr-acc", "pdlp", "sdca")  # spd1-vr-acc: not for draws of stored entries
 SLOWLY = ("spd1-vr-catalyst", "s2cd")  # their theory's steps are far from what one would take
 
 
@@ -218,16 +218,20 @@ def test_a_run_goes_on_from_its_checkpoint(method, tmp_path):
 @pytest.mark.parametrize("sampling", ["importance", "uniform"])
 @pytest.mark.parametrize("method", ["svrg-saddle", "saga-saddle"])
 def test_estimates_from_a_row_and_a_column_are_unbiased(method, sampling, rng):
+    """With the method's probabilities; that its kernel uses them is the transcriptions' test."""
     case, _ = case_of(method)
     worker = method_class(method)(case.problem("csr"), sampling, key_of(1))
-    worker.begin(rng.standard_normal(oracle.D), -case.b * rng.random(oracle.N))
+    x_old, y_old = rng.standard_normal(oracle.D), -case.b * rng.random(oracle.N)
     x, y = rng.standard_normal(oracle.D), -case.b * rng.random(oracle.N)
+    task = reference.task_of(case.A, case.b, case.c, "logistic", case.reg)
     for_x, for_y = np.zeros(oracle.D), np.zeros(oracle.N)
     for i in range(oracle.N):
         for j in range(oracle.D):
             chance = worker.pi[i] * worker.rho[j]
             if chance > 0:
-                one, other = worker.estimates(i, j, y[i], x[j])
+                one, other = reference_family.saddle_estimates(
+                    task, i, j, y[i], x[j], x_old, y_old, worker.pi, worker.rho
+                )
                 for_x, for_y = for_x + chance * one, for_y + chance * other
     np.testing.assert_allclose(for_x, case.A.T @ (case.c * y), atol=1e-12)
     np.testing.assert_allclose(for_y, case.A @ x, atol=1e-12)

@@ -37,11 +37,11 @@ def test_a_step_of_spd1_vr_acc_contracts_as_proved(n, d, reg):
         worker = method_class("spd1-vr-acc")(problem, "auto", key_of(1))
         steps = worker.theory_steps()
         eta, tau = steps["eta"], steps["tau"]
-        sigma, mu, gamma = tau / d, problem.mu, 1.0
-        assert max(eta * mu, sigma * gamma) <= 1.0
+        sigma, mu = tau / d, problem.mu  # gamma is 1
+        assert max(eta * mu, sigma) <= 1.0
         r = 1.0 / (n * d)  # momentum 1: the chance of a snapshot, too
         S = eta * mu / d
-        assert pytest.approx(sigma * gamma / n) == S
+        assert pytest.approx(sigma / n) == S
         delta = 0.5 * min((1.0 - SHARE) * r, S)
 
         def apart(x, y, at=(x_best, y_best), eta=eta, sigma=sigma, c=task.c):
@@ -49,7 +49,7 @@ def test_a_step_of_spd1_vr_acc_contracts_as_proved(n, d, reg):
 
         def phi(z, w, mu=mu, eta=eta, sigma=sigma, r=r, apart=apart):
             (zx, zy), (wx, wy) = apart(*z), apart(*w)
-            near = (1 + eta * mu - r) * d * zx + (1 + sigma * gamma - r) * n * zy
+            near = (1 + eta * mu - r) * d * zx + (1 + sigma - r) * n * zy
             return near + d * wx + n * wy
 
         for _ in range(20):

@@ -11,8 +11,8 @@ from spd1 import ElasticNet
 from spd1.control.steps import Proposal
 from spd1.kernel.rng import indices, units
 from spd1.solvers import FAMILY_METHODS, method_class
-from spd1.solvers.catalyst import inner_net
 from spd1.solvers.family.katyusha import Couplings, coast
+from support import oracle
 from support import reference_family as paper
 from support.setups import EPOCHS, KEY, Setup, assert_close, assert_moved, run
 
@@ -137,24 +137,43 @@ def test_sdca(case):
 
 
 @plain
-def test_asdca(case):
+@pytest.mark.parametrize("source", ["theory", "auto"])
+def test_asdca(case, source):
+    """The sweeps, where the centre goes, and how accurate an inner problem has to be before."""
     setup = Setup(*case)
-    worker = worker_of(setup, "asdca")
+    worker = worker_of(setup, "asdca", source)
     near, y, n = setup.problem.loss.prox_near, setup.y, setup.problem.n
-    worker.kappa = 0.7  # so small a problem needs none
+    worker.kappa = 1.7  # so small a problem needs none
+    worker.set_kappa()
     worker.centre = worker.centre + 0.1
-    worker.set_net(inner_net(setup.problem, 0.7), setup.problem.mu + 0.7)
+    mu, moves = setup.problem.mu, 0
     for epoch in range(EPOCHS):
-        centre, before = worker.centre.copy(), worker.before.copy()
+        centre, before, kappa = worker.centre.copy(), worker.before.copy(), worker.kappa
+        wanted, sweeps = worker.xi, worker.sweeps + 1
         run(worker, 1)
         rows = rows_drawn(setup)[epoch * n : (epoch + 1) * n]
-        x, y = paper.sdca(setup.task, y, rows, near, 0.7, centre)
+        x, y = paper.sdca(setup.task, y, rows, near, kappa, centre)
         found_x, found_y = end_of(worker)
         assert_close(found_x, x)
         assert_close(found_y, y)
-        moved = not np.array_equal(centre, worker.centre)
-        if moved:
-            assert_close(worker.centre, x + worker.beta * (x - before))
+        loss, task = setup.problem.loss, setup.task
+        terms = oracle.phi(loss, task.A @ x, task.b) + oracle.phi_star(loss, y, task.b)
+        gap = paper.inner_gap(task, terms, x, y, kappa, centre)
+        eta, root = worker.eta, np.sqrt(mu / (mu + kappa))
+        figure_1 = eta / (2 * (1 + eta**-2)) * wanted
+        catalyst = root / (2 - root) * kappa / 2 * np.sum((x - centre) ** 2)
+        if gap > (figure_1 if source == "theory" else catalyst):
+            np.testing.assert_array_equal(worker.centre, centre)
+            continue
+        moves += 1
+        if source == "auto" and sweeps == 1:  # easier than it need be: a weaker term, no momentum
+            assert worker.kappa == (kappa / 4 if kappa / 4 > mu else 0.0)
+            assert_close(worker.centre, x)
+        else:
+            beta = (1 - eta) / (1 + eta) if source == "theory" else (1 - root) / (1 + root)
+            assert worker.kappa == kappa
+            assert_close(worker.centre, x + beta * (x - before))
+    assert moves > 0 or source == "theory"
 
 
 @plain

@@ -1,10 +1,10 @@
 """Which entry a step of SPD1 and SPD1-VR looks at.
 
-``Uniform`` is the paper's sampling: row and column drawn independently (by their norms:
-``importance.py``). ``Nonzeros`` draws stored entries of sparse data, each once a pass, in random order;
-the shares keep the estimators unbiased and give every coordinate the same total step per pass
-(docs/laboratory/method.md). It is ours. Drawn with replacement instead, a third of the columns
-with one entry would not move in a pass.
+``Uniform`` is the paper's sampling: row and column drawn independently; by their norms:
+``importance.py``. ``Nonzeros`` draws stored entries of sparse data, each once a pass, in random
+order; the shares keep the estimators unbiased and give every coordinate the same total step per
+pass (docs/laboratory/method.md). It is ours. Drawn with replacement instead, a third of the
+columns with one entry would not move in a pass.
 """
 
 from __future__ import annotations

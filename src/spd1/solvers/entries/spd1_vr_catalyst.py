@@ -5,7 +5,8 @@ constant factor (Theorem 3). With a proximal term that lifts mu to about max(R^2
 it needs n d of them, a few passes, and Catalyst needs sqrt(kappa / n) inner problems: the condition
 number counts by its root. What is proved: Theorem 3 for the inner problem (Tan et al. 2018), the
 outer rate under criterion (C2), which is checked here by the inner duality gap, not assumed (Lin,
-Mairal & Harchaoui 2018). What is not: automatic steps are larger than Theorem 3's.
+Mairal & Harchaoui 2018). What is not: automatic steps are larger than Theorem 3's, and with them
+the proximal term becomes weaker where a few epochs solve an inner problem (``catalyst.eased``).
 
 An epoch makes both products at its end: they are the next snapshot, the certificate, and the test
 of the inner problem in one.
@@ -13,6 +14,7 @@ of the inner problem in one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,22 +22,24 @@ import numpy as np
 
 from ...certificate.points import Pair
 from ...control.inner import InnerSteps
+from ...control.steps import Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...errors import IncompatibleError
 from ...problem import Problem
-from ..base import Saved, saddle_steps
+from ..base import Saved
 from ..catalyst import (
     InnerGap,
     Momentum,
     catalyst_momentum,
+    eased,
     evaluated_pair,
     inner_gap,
     inner_net,
     wanted_strength,
 )
 from .spd1_vr import SPD1VR
-from .tuning import FAILED
+from .tuning import EASY, FAILED, FIRST_TURN
 
 __all__ = ["CatalystSPD1VR"]
 
@@ -48,7 +52,10 @@ class CatalystSPD1VR(SPD1VR):
     needs_smooth_loss = True
     takes_cuts = False
     takes_races = False
-    remembers = (*SPD1VR.remembers, "centre", "before", "inner", "failed", "gradient")
+    remembers = (*SPD1VR.remembers, "centre", "before", "inner", "failed", "gradient",
+                 "momentum", "epochs_inside", "eases")  # fmt: skip
+    epochs_inside = 0  # of the inner problem
+    eases = True  # whether the proximal term may become weaker
     failed = False  # whether the last epoch was undone
     inner: tuple[float, float] = (0.0, 0.0)  # inner gap before and after the last epoch
     lag = 1.0  # of the inner problem
@@ -65,8 +72,25 @@ class CatalystSPD1VR(SPD1VR):
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
         p = self.problem
-        self.momentum: Momentum = catalyst_momentum(p.mu, max(wanted_strength(p) - p.mu, 0.0))
-        self._net = inner_net(p, self.momentum.kappa)
+        self.set_momentum(catalyst_momentum(p.mu, max(wanted_strength(p) - p.mu, 0.0)))
+        self.first_strength = self.strength
+
+    def set_momentum(self, momentum: Momentum) -> None:
+        """The proximal term, and the regularizer with it."""
+        self.momentum = momentum
+        self._net = inner_net(self.problem, momentum.kappa)
+
+    def adopt(self, proposal: Proposal) -> None:
+        """Automatic steps are those for the first proximal term: they follow it."""
+        super().adopt(proposal)
+        self.eases = proposal.source == "auto"
+        if self.eases:
+            self.steps = self.following(self.steps, self.first_strength)
+
+    def following(self, steps: dict[str, float], strength: float) -> dict[str, float]:
+        """Steps in the balance of the strength in force, given those for another."""
+        root = math.sqrt(strength / self.strength)
+        return {"eta": steps["eta"] * root, "tau": steps["tau"] / root}
 
     @property
     def net(self) -> Any:
@@ -80,7 +104,7 @@ class CatalystSPD1VR(SPD1VR):
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         super().begin(x, y, v)
         self.centre, self.before = x.copy(), x.copy()
-        self.failed = False
+        self.failed, self.epochs_inside = False, 0
         self._look()
 
     def _look(self) -> None:
@@ -97,14 +121,26 @@ class CatalystSPD1VR(SPD1VR):
         s, kappa = self.state, self.momentum.kappa
         found, apart = self._gap(), s.x - self.centre
         if kappa > 0.0 and found.gap <= self.momentum.share * 0.5 * kappa * float(apart @ apart):
-            self.centre = s.x + self.momentum.beta * (s.x - self.before)
-            self.before = s.x.copy()
-            found = self._gap()
+            self.next_problem()
+            found, kappa = self._gap(), self.momentum.kappa
+        self.epochs_inside += 1
         self.inner = (found.gap, found.gap)
         s.x_snap[:], s.y_snap[:] = s.x, s.y
         s.gradient[:] = self.gradient - kappa * self.centre
         s.margins[:] = self.pair.point.u
         self.ledger.paper_passes += 1
+
+    def next_problem(self) -> None:
+        """The centre moves on with momentum, or without one if the term becomes weaker."""
+        s = self.state
+        self.centre = s.x + self.momentum.beta * (s.x - self.before)
+        self.before = s.x.copy()
+        if self.eases and self.epochs_inside <= EASY:
+            before = self.strength
+            self.set_momentum(eased(self.problem.mu, self.momentum.kappa))
+            self.steps = self.following(self.steps, before)
+            self.centre = s.x.copy()
+        self.epochs_inside = 0
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         self.take_snapshot(grid)
@@ -127,7 +163,13 @@ class CatalystSPD1VR(SPD1VR):
 
     def restore(self, saved: Saved) -> None:
         super().restore(saved)
+        self.set_momentum(self.momentum)
         self._look()
 
     def default_steps(self) -> dict[str, float]:
-        return saddle_steps(self.problem)
+        """Both sides of the inner problem contract alike, as those of spd1-vr-acc do."""
+        p = self.problem
+        square = float((self.weights * p.row_norms_squared).sum())
+        turn = math.sqrt(FIRST_TURN / max(square, 1e-300))
+        ratio = math.sqrt(p.gamma / (p.n * self.strength))
+        return {"eta": turn * ratio, "tau": turn / ratio}

@@ -15,6 +15,7 @@ UNIFORM_SHARE = 0.5  # of draws by importance: short lines must be seen, too
 NEGATIVE_MOMENTUM = 0.25  # spd1-vr-acc: share of the way back to the snapshot, in an epoch
 PROVED_TURN = 0.5  # spd1-vr-acc by theory: sqrt(eta tau) times the longest line, less than one
 FIRST_TURN = 1.0  # spd1-vr-acc: eta tau |A|_F^2 where automatic steps start
+EASY = 4  # spd1-vr-catalyst: epochs of an inner problem that might be harder
 FAILED = 2.0  # spd1-vr-catalyst: an inner gap this many times that at the start of the epoch
 
 # tile="auto"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
+from ...control.steps import Proposal
+from .tuning import LENGTHEN, MOST_TRIALS, SHORTEN, TRIED_ENOUGH
 from .whole import Iterate, WholeMatrix
 
 __all__ = ["Extragradient"]
@@ -17,19 +22,53 @@ class Extragradient(WholeMatrix):
 
     The mean is that of the trial points, as mirror-prox has it: 1/N without any strong convexity.
     Steps with eta tau |C^1/2 A|^2 < 1 are 1/L in the metric of x / eta and y / tau.
+
+    Automatic steps are as long as the last trial allowed (Khobotov 1987): the gradients may differ
+    by less than the points do, in that metric, not by less than |A| would have it. All that the
+    proofs use of L is that inequality.
     """
 
     name = "extragradient"
     products = 4.0
+    remembers = (*WholeMatrix.remembers, "adaptive", "scale")
+    adaptive = False
+    scale = 1.0  # of both steps
+
+    def adopt(self, proposal: Proposal) -> None:
+        super().adopt(proposal)
+        self.adaptive = proposal.source == "auto"
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        super().begin(x, y, v)
+        self.scale = 1.0
 
     def iterate(self) -> None:
         now = self.state.now
-        eta, tau = self.steps["eta"], self.steps["tau"]
-        x_bar, u_bar = self.step_x(now.x, now.w, eta)
-        y_bar, w_bar = self.step_y(now.y, now.u, tau)
+        for _ in range(MOST_TRIALS):
+            scale = self.scale if self.adaptive else 1.0
+            eta, tau = scale * self.steps["eta"], scale * self.steps["tau"]
+            x_bar, u_bar = self.step_x(now.x, now.w, eta)
+            y_bar, w_bar = self.step_y(now.y, now.u, tau)
+            trial = Iterate(x_bar, y_bar, u_bar, w_bar)
+            if not self.adaptive or self.short_enough(trial, eta, tau):
+                break
         x, u = self.step_x(now.x, w_bar, eta)
         y, w = self.step_y(now.y, u_bar, tau)
-        self.move_to(Iterate(x, y, u, w), Iterate(x_bar, y_bar, u_bar, w_bar))
+        self.move_to(Iterate(x, y, u, w), trial, weight=scale)
+
+    def short_enough(self, trial: Iterate, eta: float, tau: float) -> bool:
+        """Whether the gradients moved less than the point; the next steps follow by how much."""
+        now, c = self.state.now, self.problem.c
+        dx, dy, du, dw = (b - a for a, b in zip(now, trial, strict=True))
+        moved = float(dx @ dx) / eta + float(c @ (dy * dy)) / tau
+        turned = eta * float(dw @ dw) + tau * float(c @ (du * du))
+        if not moved > 0.0:
+            return True
+        share = math.sqrt(turned / moved)
+        enough = share <= TRIED_ENOUGH
+        most = LENGTHEN if enough else SHORTEN
+        self.scale *= min(most, SHORTEN * TRIED_ENOUGH / max(share, 1e-300))
+        return enough
 
     def theory_steps(self) -> dict[str, Any]:
         """1/L, x and y balanced by mu and gamma, or by how far the labels suggest they travel."""

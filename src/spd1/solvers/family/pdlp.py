@@ -15,6 +15,7 @@ import numpy as np
 
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError
+from .tuning import MOST_TRIALS
 from .vectors import dual_prox, primal_prox
 from .whole import Iterate, WholeMatrix
 
@@ -23,7 +24,6 @@ __all__ = ["PDLP"]
 SUFFICIENT, NECESSARY = 0.2, 0.8  # what is left of the gap at the last restart
 LONGEST = 0.36  # share of all iterations that may go by without a restart
 SMOOTHING = 0.5  # of the primal weight, in logarithms
-MOST_TRIALS = 30  # of one step
 
 
 class PDLP(WholeMatrix):

@@ -21,21 +21,10 @@ class SAGASaddle(CrossMethod):
 
     name = "saga-saddle"
     uniform_share = SADDLE_MIX
+    remember = True
 
     def epoch(self) -> Iterator[None]:
         yield from self.some_steps(self.a_pass)
-
-    def one_step(self, i: int, j: int, coin: float) -> None:
-        del coin
-        p, s = self.problem, self.state
-        y_i, x_j = float(s.y[i]), float(s.x[j])
-        x, y = self.proxes(s.x, s.y, *self.estimates(i, j, y_i, x_j))
-        where, a = self.row(i)
-        s.G[where] += p.c[i] * (y_i - s.y_table[i]) * a
-        where, a = self.column(j)
-        s.m[where] += (x_j - s.x_table[j]) * a
-        s.y_table[i], s.x_table[j] = y_i, x_j
-        s.x[:], s.y[:] = x, y
 
     def size(self) -> float:
         """Of a step."""

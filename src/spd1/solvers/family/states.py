@@ -28,7 +28,10 @@ class RowSaddle(NamedTuple):
 
 
 class CrossSaddle(NamedTuple):
-    """x and y, what is remembered of both, and its gradients G = A'(c y~) and m = A x~."""
+    """x and y, what is remembered of both, and its gradients G = A'(c y~) and m = A x~.
+
+    ``last`` is the step that each x_j is up to date with, ``push`` room for a column.
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -36,3 +39,5 @@ class CrossSaddle(NamedTuple):
     y_table: np.ndarray
     G: np.ndarray
     m: np.ndarray
+    last: np.ndarray
+    push: np.ndarray

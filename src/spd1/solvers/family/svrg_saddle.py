@@ -45,10 +45,5 @@ class SVRGSaddle(CrossMethod):
         self.remember_here()
         yield from self.some_steps(self.inner_steps)
 
-    def one_step(self, i: int, j: int, coin: float) -> None:
-        del coin
-        s = self.state
-        s.x[:], s.y[:] = self.proxes(s.x, s.y, *self.estimates(i, j, s.y[i], s.x[j]))
-
     def theory_steps(self) -> dict[str, Any]:
         return self.scaled(1.0 / (4.0 * max(self.kappa, 1.0)))

@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from .cross import CrossMethod
+import numpy as np
+
+from ..catalyst import inner_net
+from .cross import CrossMethod, Lengths
 
 __all__ = ["SVRGSaddleAcc"]
 
@@ -18,28 +21,39 @@ class SVRGSaddleAcc(CrossMethod):
         z+ = prox(z_bar - s (F(w) + F_ij(z_half) - F_ij(w)));   w+ = z+ with probability 1 - alpha
 
     1 - alpha = 1 / N, N the steps of a pass, and s = 0.99 sqrt(1 - alpha) / L_bar in the metric of
-    mu and gamma, theirs for strongly monotone operators. Palaniappan & Bach accelerate by an outer
+    mu and gamma. docs/family.md has a proof of the rate. Palaniappan & Bach accelerate by an outer
     loop; this needs none.
+
+    Of z_half a step needs one y_i and one x_j. Going back to w is a proximal term: with b = 1 -
+    alpha, prox_{eta g}(x + b (w - x) - eta G) is the proximal step of length eta / (1 - b) of g
+    with b / eta added to its l2, and the gradient G - b / eta w. So x moves lazily, as without it.
     """
 
     name = "svrg-saddle-acc"
+    half = True
 
     @property
     def chance(self) -> float:
         """1 - alpha."""
-        return 1.0 / self.a_pass
+        return 1.0 / max(self.a_pass, 2)
 
     def epoch(self) -> Iterator[None]:
         yield from self.some_steps(2 * self.a_pass)
 
-    def one_step(self, i: int, j: int, coin: float) -> None:
-        s, back = self.state, self.chance
-        x = s.x + back * (s.x_table - s.x)
-        y = s.y + back * (s.y_table - s.y)
-        half_x, half_y = self.proxes(x, y, s.G, s.m)
-        s.x[:], s.y[:] = self.proxes(x, y, *self.estimates(i, j, half_y[i], half_x[j]))
-        if coin < back:
-            self.remember_here()
+    def walk(self, drawn_lines: np.ndarray, coins: np.ndarray, first: int) -> None:
+        """Steps up to each snapshot, and the snapshots."""
+        eta, back, s = self.steps["eta"], self.chance, self.state
+        net = inner_net(self.problem, back / eta)
+        lengths = Lengths(eta / (1.0 - back), self.steps["tau"], back)
+        begin = 0
+        for end in [*(np.flatnonzero(coins < back) + 1).tolist(), len(coins)]:
+            if end == begin:
+                break  # the last step led to a snapshot
+            gradient = s.G - back / eta * s.x_table
+            self.move(drawn_lines[begin:end], first + begin, gradient, net, lengths)
+            if coins[end - 1] < back:
+                self.remember_here()
+            begin = end
 
     def size(self) -> float:
         """0.99 sqrt(1 - alpha) / L_bar."""
