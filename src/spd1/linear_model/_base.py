@@ -175,7 +175,8 @@ class CertifiedModel(CallbackSupportMixin, Shown):
     def _solve_task(
         self, design: Design, task: Task, start: dict[str, Any], context: Any, iterations: int
     ) -> tuple[Result, Watch]:
-        watch = Watch(iterations, self._tol(), context, self, self._target(design) < self._tol())
+        polishing = self._target(design) < self._tol()
+        watch = Watch(iterations, self._tol(), context, self, polishing, "x0" in start)
         result = self._solve(design, task, watch, start)
         watch.finish()
         if context is not None and context.task_name != "fit":
@@ -193,7 +194,7 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         """Options of ``solve`` that the parameters ask for."""
         seed = getattr(self, "random_state", None)
         return {
-            "tol": self._tol() if design is None else self._target(design),
+            "tol": max(self._tol() if design is None else self._target(design), AS_EXACT),
             "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
             "max_passes": FOREVER,
             "max_seconds": getattr(self, "max_seconds", None),
@@ -205,10 +206,13 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         return float(getattr(self, "tol", 1e-6))
 
     def _target(self, design: Design) -> float:
-        """Relative gap to ask ``solve`` for: below a ``tol`` that nobody set, if it is cheap."""
+        """Relative gap to ask ``solve`` for: where it is cheap, all that rounding allows.
+
+        Not where ``tol`` is above its default: who sets that wants an early end.
+        """
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(tol, self._exact) if tol == DEFAULT_TOL and stored <= SMALL_FIT else tol
+        return min(tol, self._exact) if tol <= DEFAULT_TOL and stored <= SMALL_FIT else tol
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)
