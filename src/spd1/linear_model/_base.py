@@ -18,9 +18,9 @@ from ..regularizers import ElasticNet
 from ..result import Result
 from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
+from ._kept import Kept
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
-from ._shown import Shown
 from .tuning import AS_EXACT, DEFAULT_TOL, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     name: str = ""
 
 
-class CertifiedModel(CallbackSupportMixin, Shown):
+class CertifiedModel(CallbackSupportMixin, Kept):
     """A linear model whose fit ends with a certificate.
 
     Subclasses translate their parameters into tasks; everything else happens here.
@@ -263,36 +263,6 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         self._iterations_done = iterations
         self.n_iter_ = max(iterations)
 
-    def sparsify(self) -> Any:
-        """Keep ``coef_`` as a SciPy sparse array: small where l1 left few of them."""
-        check_is_fitted(self)
-        self.coef_ = sp.csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Any:
-        """Keep ``coef_`` as an array again."""
-        check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def keep_proof(self, keep: bool = True) -> Any:
-        """Say whether copies and pickles hold the proof: ``dual_coef_``, ``trace_``, y.
-
-        By default they don't: it has a number for every sample, and predictions need none of it.
-        """
-        self._whole = bool(keep)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if not state.get("_whole", False):
-            state.pop("dual_coef_", None)
-            state.pop("trace_", None)
-            if "certificate_" in state:
-                state["certificate_"] = _brief(state["certificate_"])
-        return state
-
     def _end(self) -> Any:
         """Tell callbacks that the estimator is ready, once all its attributes are there."""
         finish = self.__dict__.pop("_finish", None)
@@ -306,13 +276,6 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         check_is_fitted(self)
         X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
-
-
-def _brief(certificate: Any) -> Any:
-    """The numbers of a certificate, or of a list of them, without the dual point."""
-    if isinstance(certificate, list):
-        return [_brief(one) for one in certificate]
-    return certificate._replace(y=np.empty(0))
 
 
 def _seed_of(seed: Any) -> Any:
