@@ -300,3 +300,20 @@ def test_one_vs_rest_wrapper(labelled):
     wrapped = OneVsRestClassifier(ours.LogisticRegression(tol=1e-8)).fit(X, y)
     own = ours.LogisticRegression(tol=1e-8, multi_class="ovr").fit(X, y)
     np.testing.assert_allclose(wrapped.predict_proba(X), own.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-30])
+def test_a_tol_below_rounding_ends_soon_and_says_so(labelled, tol):
+    X, y = labelled
+    with pytest.warns(ConvergenceWarning, match=f"tol={tol:g} was asked for"):
+        model = ours.LogisticRegression(tol=tol, max_iter=100_000).fit(X, y)
+    assert model.rel_gap_ <= 1e-12
+    assert np.all(model.n_iter_ < 1000)
+
+
+def test_a_warm_start_at_the_solution_takes_no_iteration(labelled):
+    X, y = labelled
+    model = ours.LogisticRegression(tol=1e-6, warm_start=True, solver="rows").fit(X, y)
+    model.tol = 1e-3
+    assert model.fit(X, y).n_iter_ == 0
+    assert model.rel_gap_ <= 1e-3

@@ -78,6 +78,23 @@ def test_sparse_float32_and_warm_starts(iris):
     assert np.max(warm.fit(X, y).n_iter_) < np.max(first)
 
 
+def test_n_jobs_are_threads_of_the_one_fit(iris, monkeypatch):
+    from spd1.linear_model import _multinomial
+
+    asked = []
+    plain = _multinomial.solve_multinomial
+
+    def told(*args, **options):
+        asked.append((options.get("engine"), options.get("n_threads")))
+        return plain(*args, **options)
+
+    monkeypatch.setattr(_multinomial, "solve_multinomial", told)
+    X, y, _ = iris
+    two = ours.LogisticRegression(n_jobs=2, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(two.coef_, ours.LogisticRegression(tol=1e-9).fit(X, y).coef_, 1e-6)
+    assert asked == [("threads", 2), (None, None)]
+
+
 def test_one_against_the_rest_is_an_option(iris):
     X, y, _ = iris
     model = ours.LogisticRegression(multi_class="ovr", tol=1e-8).fit(X, y)

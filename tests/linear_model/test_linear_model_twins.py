@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from spd1 import DataError, certify
 from spd1 import linear_model as ours
-from spd1.linear_model._erm_cv import chosen
-from spd1.linear_model._ridge_cv import LeftOut
+from spd1.linear_model._erm_search import chosen
+from spd1.linear_model._left_out import LeftOut
 
 N, D = 40, 6
 

@@ -227,3 +227,27 @@ def test_wrong_input_is_refused_by_name():
         solve_multinomial(X, labels, K, net, tol=0.0)
     with pytest.raises(IncompatibleError, match="no bounds"):
         solve_multinomial(X, labels, K, ElasticNet(l2=1.0, lower=0.0))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_threads_have_the_same_bits_whatever_their_number(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 12)) * (rng.random((6000, 12)) < 0.7)
+    labels = (X[:, :3] + rng.gumbel(size=(6000, 3))).argmax(axis=1)
+    A = sp.csr_array(X) if kind == "sparse" else X
+    net = ElasticNet(l2=1e-3)
+    one = solve_multinomial(A, labels, 3, net, tol=1e-9)
+    several = [
+        solve_multinomial(A, labels, 3, net, tol=1e-9, engine="threads", n_threads=k)
+        for k in (1, 2, 5)
+    ]
+    for found in several:
+        np.testing.assert_array_equal(found.x, several[0].x)
+        assert found.rel_gap == several[0].rel_gap <= 1e-9
+    np.testing.assert_allclose(several[0].x, one.x, atol=1e-4)
+
+
+def test_other_engines_are_refused_by_name():
+    X, labels, _ = data()
+    with pytest.raises(ParameterError, match="know 'serial' and 'threads'"):
+        solve_multinomial(X, labels, K, NETS["l2"], engine="async")

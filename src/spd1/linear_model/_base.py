@@ -18,9 +18,9 @@ from ..result import Result
 from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
+from ._kept import Kept
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
-from ._shown import Shown
 from .tuning import AS_EXACT, DEFAULT_TOL, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     name: str = ""
 
 
-class CertifiedModel(CallbackSupportMixin, Shown):
+class CertifiedModel(CallbackSupportMixin, Kept):
     """A linear model whose fit ends with a certificate.
 
     Subclasses translate their parameters into tasks; everything else happens here.
@@ -175,7 +175,8 @@ class CertifiedModel(CallbackSupportMixin, Shown):
     def _solve_task(
         self, design: Design, task: Task, start: dict[str, Any], context: Any, iterations: int
     ) -> tuple[Result, Watch]:
-        watch = Watch(iterations, self._tol(), context, self, self._target(design) < self._tol())
+        polishing = self._target(design) < self._tol()
+        watch = Watch(iterations, self._tol(), context, self, polishing, "x0" in start)
         result = self._solve(design, task, watch, start)
         watch.finish()
         if context is not None and context.task_name != "fit":
@@ -193,7 +194,7 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         """Options of ``solve`` that the parameters ask for."""
         seed = getattr(self, "random_state", None)
         return {
-            "tol": self._tol() if design is None else self._target(design),
+            "tol": max(self._tol() if design is None else self._target(design), AS_EXACT),
             "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
             "max_passes": FOREVER,
             "max_seconds": getattr(self, "max_seconds", None),
@@ -205,10 +206,13 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         return float(getattr(self, "tol", 1e-6))
 
     def _target(self, design: Design) -> float:
-        """Relative gap to ask ``solve`` for: below a ``tol`` that nobody set, if it is cheap."""
+        """Relative gap to ask ``solve`` for: where it is cheap, all that rounding allows.
+
+        Not where ``tol`` is above its default: who sets that wants an early end.
+        """
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(tol, self._exact) if tol == DEFAULT_TOL and stored <= SMALL_FIT else tol
+        return min(tol, self._exact) if tol <= DEFAULT_TOL and stored <= SMALL_FIT else tol
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)
@@ -259,36 +263,6 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         self._iterations_done = iterations
         self.n_iter_ = max(iterations)
 
-    def sparsify(self) -> Any:
-        """Keep ``coef_`` as a SciPy sparse array: small where l1 left few of them."""
-        check_is_fitted(self)
-        self.coef_ = sp.csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Any:
-        """Keep ``coef_`` as an array again."""
-        check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def keep_proof(self, keep: bool = True) -> Any:
-        """Say whether copies and pickles hold the proof: ``dual_coef_``, ``trace_``, y.
-
-        By default they don't: it has a number for every sample, and predictions need none of it.
-        """
-        self._whole = bool(keep)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if not state.get("_whole", False):
-            state.pop("dual_coef_", None)
-            state.pop("trace_", None)
-            if "certificate_" in state:
-                state["certificate_"] = _brief(state["certificate_"])
-        return state
-
     def _end(self) -> Any:
         """Tell callbacks that the estimator is ready, once all its attributes are there."""
         finish = self.__dict__.pop("_finish", None)
@@ -302,13 +276,6 @@ class CertifiedModel(CallbackSupportMixin, Shown):
         check_is_fitted(self)
         X = validate_data(self, trusted(X), accept_sparse=("csr", "csc"), reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
-
-
-def _brief(certificate: Any) -> Any:
-    """The numbers of a certificate, or of a list of them, without the dual point."""
-    if isinstance(certificate, list):
-        return [_brief(one) for one in certificate]
-    return certificate._replace(y=np.empty(0))
 
 
 def _seed_of(seed: Any) -> Any:

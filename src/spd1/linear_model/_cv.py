@@ -17,8 +17,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..errors import DataError, ParameterError
 from ._options import checked_alphas, number, whole
-from ._path import Walk, alpha_grid, net_of, path
+from ._path import alpha_grid, path
 from ._regressors import ElasticNet
+from ._walk import Walk, net_of
 
 __all__ = ["ElasticNetCV", "LassoCV", "folds_of"]
 

@@ -122,6 +122,12 @@ intercept_scaling, random_state, multi_class
         self.use_legacy_attributes = use_legacy_attributes
         self.multi_class = multi_class
 
+    C_: Any
+    l1_ratio_: Any
+    scores_: Any
+    coefs_paths_: Any
+    n_iter_: Any
+
     # What the parent reads: the winner.
     C = property(lambda self: self.__dict__.get("_winner", (1.0, 0.0))[0])
     l1_ratio = property(lambda self: self.__dict__.get("_winner", (1.0, 0.0))[1])
@@ -231,7 +237,7 @@ intercept_scaling, random_state, multi_class
         self.scores_ = scores.reshape(shape)
         self.coefs_paths_ = coefs.reshape(shape + coefs.shape[2:])
         self._fold_iterations, self.rel_gaps_ = iterations.reshape(shape), gaps.reshape(shape)
-        total = self.scores_.sum(axis=0).T  # C first: among equals the smallest C wins
+        total = self.scores_.sum(axis=0).T  # C first: among equals the first C wins
         c, k = np.unravel_index(int(np.argmax(total)), total.shape)
         self._winner = float(self.Cs_[c]), float(self.l1_ratios_[k])
 

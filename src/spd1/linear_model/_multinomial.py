@@ -15,6 +15,7 @@ from ._base import FOREVER, CertifiedModel, Task
 from ._chunked import is_chunked
 from ._options import solver_of
 from ._progress import Watch
+from .tuning import DEFAULT_TOL
 
 __all__ = ["SeveralClasses"]
 
@@ -74,6 +75,12 @@ class SeveralClasses(CertifiedModel):
             )
         return super()._run(X, tasks, weight)
 
+    def _target(self, design: Design) -> float:
+        """At the default of ``tol``, the Newton step that reaches it mostly ends far below."""
+        if self._multinomial and self._tol() == DEFAULT_TOL:
+            return DEFAULT_TOL
+        return super()._target(design)
+
     def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
         if not self._multinomial:
             return super()._starting_points(tasks, design)
@@ -89,9 +96,11 @@ class SeveralClasses(CertifiedModel):
         if not self._multinomial:
             return super()._solve(design, task, watch, start)
         weight = design.weight if task.weight is None else task.weight
-        wanted: dict[str, Any] = {**self._settings(), **start}
+        wanted: dict[str, Any] = {**self._settings(design), **start}
         options: dict[str, Any] = {
-            name: wanted.get(name) for name in ("tol", "max_seconds", "verbose", "x0")
+            name: wanted[name]
+            for name in ("tol", "max_seconds", "verbose", "x0", "engine", "n_threads")
+            if name in wanted
         }
         return solve_multinomial(
             design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,

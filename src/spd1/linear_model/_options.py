@@ -147,7 +147,7 @@ def check_common(estimator: Any) -> None:
     """Check the parameters that mean the same everywhere."""
     params = estimator.get_params(deep=False)
     if "tol" in params:
-        number(params["tol"], "tol", open_low=True)
+        number(params["tol"], "tol")  # 0: as far as rounding allows, with a warning
     if params.get("max_iter") is not None:
         whole(params["max_iter"], "max_iter")
     if params.get("max_seconds") is not None:

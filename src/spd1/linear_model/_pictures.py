@@ -65,9 +65,10 @@ def _curves(model: Any) -> Curves:
             first = np.asarray(next(iter(scores.values())))
             scores = (first if first.ndim == 3 else first[..., None]).swapaxes(1, 2)
         names = [f"l1_ratio {r:g}" for r in model.l1_ratios_]
-        grids = [model.Cs_] * len(names)
         said = "accuracy" if scoring is None else said
-        return Curves("C", grids, list(scores.swapaxes(0, 1)), names, said, model.C)
+        return Curves(
+            "C", [model.Cs_] * len(names), list(scores.swapaxes(0, 1)), names, said, model.C
+        )
     if hasattr(model, "alphas_") and hasattr(model, "scores_"):
         return Curves("alpha", [model.alphas_], [model.scores_], ["mean over folds"], said,
                       model.alpha_)  # fmt: skip

@@ -14,6 +14,9 @@ from ..result import Progress, Result
 __all__ = ["STEPS", "Watch", "warn_unless_converged"]
 
 IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
+ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
+PATIENT_LOOKS = 20  # ... after so many of them
+LEAST_GOAL = 1e-16  # relative gap at which the bar is full where tol is less
 STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
 
 
@@ -31,6 +34,8 @@ class Watch:
     polishing : bool
         Whether ``solve`` was asked for less than ``tol``: looks beyond ``tol`` then go on only as
         long as they bring something, and end without a reason to warn of.
+    warm : bool
+        Whether the run starts where another ended: then no iteration at all may be needed.
     """
 
     def __init__(
@@ -40,8 +45,9 @@ class Watch:
         context: Any = None,
         estimator: Any = None,
         polishing: bool = False,
+        warm: bool = False,
     ) -> None:
-        self.max_iter, self.tol = max_iter, tol
+        self.max_iter, self.tol, self.warm = max_iter, tol, warm
         self.context, self.estimator = context, estimator
         self.polishing, self.best, self.idle = polishing, math.inf, 0
         self.looks, self.steps, self.first = 0, 0, math.inf
@@ -53,23 +59,29 @@ class Watch:
             self.reason = "a callback asked to stop"
         elif self.looks > self.max_iter:
             self.reason = "max_iter" if self.max_iter else "Ctrl-C"
-        return bool(self.reason) or (self.polishing and self.polished(row.rel_gap))
+        return bool(self.reason) or self.settled(row.rel_gap)
 
-    def polished(self, rel_gap: float) -> bool:
-        """Whether looks beyond ``tol`` have stopped to bring anything."""
-        if not rel_gap <= self.tol:
+    def settled(self, rel_gap: float) -> bool:
+        """Whether looks beyond ``tol``, or at rounding short of it, bring nothing any more."""
+        done = rel_gap <= self.tol
+        if not (done and self.polishing) and not rel_gap <= ROUNDING:
             return False
         self.idle = 0 if rel_gap <= 0.5 * self.best else self.idle + 1
         self.best = min(self.best, rel_gap)
-        return self.idle >= IDLE_LOOKS
+        if self.idle < (IDLE_LOOKS if done else PATIENT_LOOKS):
+            return False
+        if not done:
+            self.reason = "rounding"
+        return True
 
     def reached(self, rel_gap: float) -> int:
         """Steps of the bar that a gap is worth."""
         if not math.isfinite(rel_gap):
             return 0
         if not math.isfinite(self.first):
-            self.first = max(rel_gap, 10.0 * self.tol)
-        way = math.log(self.first / max(rel_gap, self.tol)) / math.log(self.first / self.tol)
+            self.first = max(rel_gap, 10.0 * self.tol, 10.0 * LEAST_GOAL)
+        goal = max(self.tol, LEAST_GOAL)
+        way = math.log(self.first / max(rel_gap, goal)) / math.log(self.first / goal)
         return min(max(int(STEPS * way), 0), STEPS - 1)
 
     def advance(self, steps: int) -> bool:
@@ -89,11 +101,13 @@ class Watch:
 
     @property
     def iterations(self) -> int:
-        return max(min(self.looks, self.max_iter), 1)
+        """Looks after which work went on; a direct solution counts as one."""
+        return max(min(self.looks, self.max_iter), 0 if self.warm else 1)
 
 
 ADVICE: dict[str, str] = {
     "max_iter": "raise max_iter or tol, or scale the features",
+    "rounding": "this is as close as rounding allows, raise tol",
     "max_seconds": "raise max_seconds or tol, or scale the features",
 }
 

@@ -13,8 +13,8 @@ from ..errors import DataError, ParameterError
 from ..regularizers import ElasticNet as Net
 from ._base import CertifiedModel, Task, with_callbacks
 from ._options import number
-from ._path import net_of
 from ._sparse_path import enet_path
+from ._walk import net_of
 
 __all__ = ["CertifiedRegressor", "ElasticNet", "Lasso", "SquaredRegressor"]
 

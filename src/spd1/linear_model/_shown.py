@@ -13,7 +13,9 @@ __all__ = ["Shown"]
 class Shown(BaseEstimator):
     """Methods that show a fitted estimator: ``summary``, ``plot_path``, ``plot_cv``, HTML."""
 
-    def summary(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, rows: int = 30):
+    def summary(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, rows: int = 30
+    ) -> Any:
         """Coefficients by feature name, how many are not zero, and what is proven of them.
 
         With the data of the fit there are standard errors, too, where they mean something: smooth
@@ -56,7 +58,7 @@ class Shown(BaseEstimator):
         n_alphas: int = 50,
         eps: float = 1e-3,
         ax: Any = None,
-    ):
+    ) -> Any:
         """Draw coefficients against the strength of the penalty, with this model marked.
 
         The path is solved for it, each point certified; see ``spd1.linear_model.path``.
@@ -78,7 +80,7 @@ class Shown(BaseEstimator):
 
         return draw_path(self, X, y, sample_weight, n_alphas, eps, ax)
 
-    def plot_cv(self, ax: Any = None):
+    def plot_cv(self, ax: Any = None) -> Any:
         """Draw the scores of a cross-validation: means over folds, one standard error, the winner.
 
         Parameters

@@ -51,7 +51,7 @@ class Summary:
     def nonzero(self) -> np.ndarray:
         """Features with a coefficient that is not zero, of each target."""
         features = [k for k, name in enumerate(self.names) if name != INTERCEPT]
-        return np.count_nonzero(self.coef[:, features], axis=1)
+        return np.asarray(np.count_nonzero(self.coef[:, features], axis=1))
 
     def to_frame(self) -> Any:
         """All of it as a pandas data frame: a row a target and feature."""
@@ -74,10 +74,10 @@ class Summary:
         return [int(k) for k in order if self.coef[row, k] != 0.0]
 
     def _lines(self, row: int) -> list[tuple[str, ...]]:
-        lines = []
+        lines: list[tuple[str, ...]] = []
         for k in self._shown(row):
             x = self.coef[row, k]
-            line = (self.names[k], f"{x:.6g}")
+            line: tuple[str, ...] = (self.names[k], f"{x:.6g}")
             if self.errors is not None:
                 error = self.errors[row, k]
                 line += (f"{error:.3g}", f"{x / error:.2f}" if error > 0.0 else "")
@@ -146,10 +146,9 @@ def summary_of(model: Any, X: Any, y: Any, sample_weight: Any, most: int) -> Sum
         coef, names = np.column_stack([coef, level]), [*names, INTERCEPT]
     targets = [""]
     if len(coef) > 1:
-        classes = getattr(model, "classes_", None)
-        several = classes is not None and len(classes) == len(coef)
-        targets = [f"class {c}" for c in classes] if several else []
-        targets = targets or [f"target {k}" for k in range(len(coef))]
+        targets = [f"class {c}" for c in getattr(model, "classes_", ())]
+        if len(targets) != len(coef):
+            targets = [f"target {k}" for k in range(len(coef))]
     errors, note = None, "Standard errors need the data: summary(X, y)."
     if X is not None:
         from ._information import standard_errors

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from . import (
-    _classifiers,
     _cv,
     _erm,
     _erm_cv,
     _glm,
     _huber,
+    _logistic,
     _logistic_cv,
     _losses,
     _margin,
@@ -37,7 +37,7 @@ from . import (
 __all__ = ["register", "to_onnx"]
 
 CLASSIFIERS: tuple[Any, ...] = (
-    _classifiers.LogisticRegression,
+    _logistic.LogisticRegression,
     _logistic_cv.LogisticRegressionCV,
     _margin.LinearSVC,
     _ridge_classifier.RidgeClassifier,

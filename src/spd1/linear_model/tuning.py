@@ -10,9 +10,9 @@ CERTIFY_LOOKS = 1000  # ... and looks at most when the problem is solved for a b
 
 DEFAULT_TOL = 1e-6  # relative gap, of estimators, ``solve`` and the command line
 
-# Where nobody has said how far, small data is solved further than that: it costs little, and
-# predictions, whose error is the square root of the gap, then agree with those of any exact solver
-# in the digits people compare
+# At that tol or a smaller one, small data is solved further: it costs little, and predictions,
+# whose error is the square root of the gap, then agree with those of any exact solver in the digits
+# people compare. A larger tol asks for an early end and gets it
 SMALL_FIT = 200_000  # stored entries
 AS_EXACT = 1e-20  # relative gap: it has no rounding of its own to stop at
 EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice

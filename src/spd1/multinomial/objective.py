@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.convert import as_matrix, as_scipy
+from ..data.crew import Crew, each, summed
 from ..engines.ledger import Ledger
 from ..errors import DataError, IncompatibleError
 from ..regularizers import ElasticNet
@@ -68,6 +69,11 @@ class Objective:
     ledger : Ledger, optional
         Who counts what is read.
 
+    Attributes
+    ----------
+    crew : Crew, optional
+        Who does products with the data, several threads or nobody.
+
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [2.0]])
@@ -96,6 +102,7 @@ class Objective:
             self.l2_rows[-1] = 0.0
         self.ledger = Ledger(self.stored) if ledger is None else ledger
         self.own = np.arange(self.n)
+        self.crew: Crew | None = None
 
     def _set_data(self, X: Any) -> None:
         A: Any = as_matrix(X)
@@ -114,7 +121,9 @@ class Objective:
         """Z = (A x)': one row a class."""
         self.ledger.entries += self.stored
         slopes = x[: self.d]
-        if self.sparse:
+        if self.crew is not None:
+            z = self._scores_by_rows(slopes)
+        elif self.sparse:
             z = np.ascontiguousarray(np.asarray(self.X @ np.ascontiguousarray(slopes)).T)
         else:
             z = slopes.T @ self.X.T
@@ -126,13 +135,55 @@ class Objective:
         """A'q': the shape of x."""
         self.ledger.entries += self.stored
         out = np.empty((self.size, len(q)))
-        if self.sparse:
+        if self.crew is not None:
+            out[: self.d] = self._adjoint_by_pieces(q)
+        elif self.sparse:
             out[: self.d] = self.turned @ np.ascontiguousarray(q.T)
         else:
             np.matmul(self.X.T, q.T, out=out[: self.d])
         if self.fit_intercept:
             out[-1] = q.sum(axis=1)
         return out
+
+    # The same by several threads, over a cut that follows from the data alone
+
+    def _scores_by_rows(self, slopes: np.ndarray) -> np.ndarray:
+        z = np.empty((slopes.shape[1], self.n))
+        slopes = np.ascontiguousarray(slopes)
+
+        def work(rows: slice) -> None:
+            part = _lines(self.X, rows) if self.sparse else self.X[rows]
+            z[:, rows] = np.asarray(part @ slopes).T
+
+        each(self.crew, self.n, float(self.stored) * len(z), work)
+        return z
+
+    def _adjoint_by_pieces(self, q: np.ndarray) -> np.ndarray:
+        entries = float(self.stored) * len(q)
+        if not self.sparse:
+            return summed(
+                self.crew, self.n, entries, self.d * len(q),
+                lambda rows: np.asarray(self.X[rows].T @ q[:, rows].T),
+            )  # fmt: skip
+        right = np.ascontiguousarray(q.T)
+        out = np.empty((self.d, len(q)))
+
+        def work(columns: slice) -> None:
+            out[columns] = _lines(self.turned, columns) @ right
+
+        each(self.crew, self.d, entries, work)
+        return out
+
+    def _softmax(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.crew is None:
+            return softmax(scores)
+        p, log_sums = np.empty_like(scores), np.empty(self.n)
+
+        def work(rows: slice) -> None:
+            p[:, rows], log_sums[rows] = softmax(scores[:, rows])
+
+        each(self.crew, self.n, float(scores.size), work)
+        return p, log_sums
 
     def dense_rows(self, which: Any) -> np.ndarray:
         """Some rows of A, the column of ones included."""
@@ -179,7 +230,7 @@ class Objective:
 
     def point(self, x: np.ndarray, scores: np.ndarray) -> Point:
         """The same, where the scores are known."""
-        chances, log_sums = softmax(scores)
+        chances, log_sums = self._softmax(scores)
         loss = float(self.c @ (log_sums - scores[self.labels, self.own]))
         return Point(x, scores, chances, log_sums, loss + self.penalty(x))
 
@@ -211,6 +262,14 @@ class Objective:
             return math.log(self.K)
         seen = self.share[self.share > 0.0]
         return float(-np.sum(seen * np.log(seen)))
+
+
+def _lines(A: Any, which: slice) -> Any:
+    """Some lines of a sparse matrix, as a view."""
+    first, last = A.indptr[which.start], A.indptr[which.stop]
+    ends = A.indptr[which.start : which.stop + 1] - first
+    shape = (which.stop - which.start, A.shape[1])
+    return sp.csr_array((A.data[first:last], A.indices[first:last], ends), shape=shape)
 
 
 def _checked_labels(labels: Any, n: int, classes: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from ..certificate.tuning import REACH
 from .objective import Objective, Point
@@ -91,13 +92,11 @@ def levelled(objective: Objective, point: Point, step: Step) -> Step:
     p = point.chances
     left = objective.share - guess(point, step) @ objective.c
     weighted = p * objective.c
-    H = np.diag(weighted.sum(axis=1)) - weighted @ p.T
-    H += np.trace(H) / objective.K**2 + 1e-300
-    try:
-        level = np.linalg.solve(H, left)
-    except np.linalg.LinAlgError:
-        return step
-    if not np.all(np.isfinite(level)):
+    H = -(weighted @ p.T)
+    H.flat[:: objective.K + 1] += weighted.sum(axis=1)
+    H += H.trace() / objective.K**2 + 1e-300
+    _, level, failed = lapack.dposv(H, left)
+    if failed or not np.all(np.isfinite(level)):
         return step
     step.x[-1] += level
     step.scores[...] += level[:, None]

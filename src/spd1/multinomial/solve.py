@@ -11,6 +11,7 @@ import numpy as np
 from ..certificate.gap import Certificate
 from ..certificate.tuning import UNIT
 from ..engines.blas import one_thread
+from ..engines.choose import make_engine
 from ..engines.ledger import Ledger
 from ..errors import DataError, ParameterError
 from ..kernel.jit import clock
@@ -43,6 +44,8 @@ def solve_multinomial(
     x0: Any = None,
     callback: Callable[[Progress], Any] | None = None,
     verbose: bool = False,
+    engine: str = "serial",
+    n_threads: int | None = None,
 ) -> Result:
     """Fit a multinomial logistic model until its certified relative gap is at most ``tol``.
 
@@ -67,6 +70,11 @@ def solve_multinomial(
         Called with a ``Progress`` row after each look; a true return value stops the run.
     verbose : bool
         Show a live progress line on standard error.
+    engine : {"serial", "threads"}
+        "threads": products with the data on ``n_threads`` threads. The answer has the same bits for
+        any number of them, and other last bits than "serial".
+    n_threads : int, optional
+        Default: as many as the process has cores.
 
     Returns
     -------
@@ -92,14 +100,23 @@ def solve_multinomial(
             solve_multinomial(
                 part.X, part.labels, len(part.classes), reg, part.weight, tol=tol,
                 max_passes=max_passes, max_seconds=max_seconds, x0=part.start(x0),
-                callback=callback, verbose=verbose,
+                callback=callback, verbose=verbose, engine=engine, n_threads=n_threads,
             )
         )  # fmt: skip
     objective.ledger = Ledger(objective.stored, max_passes, max_seconds)
     x = None if x0 is None else _starting_point(objective, x0)
     keep_pages()
-    with one_thread(), np.errstate(all="ignore"):
+    with _crew(engine, n_threads) as crew, one_thread(), np.errstate(all="ignore"):
+        objective.crew = crew if engine == "threads" else None
         return Run(objective, tol).go(x, callback, verbose)
+
+
+def _crew(engine: str, n_threads: int | None) -> Any:
+    if engine not in ("serial", "threads"):
+        raise ParameterError(
+            f"engine={engine!r}: several classes at once know 'serial' and 'threads'"
+        )
+    return make_engine(engine, n_threads)
 
 
 def _starting_point(objective: Objective, x0: Any) -> np.ndarray:
