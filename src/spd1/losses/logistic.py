@@ -12,6 +12,7 @@ from .base import Loss
 VANISHING = 2.3e-308  # below, s log s is zero
 EDGE = 1e-12  # s closer to 0 or 1 tells too little of its logarithm
 NEARBY = 0.25  # a step as long as this is right to within a thousandth of it
+FROM_THE_MIDDLE = 0.5  # the same from s = 1/2, where the second derivative of S is zero
 
 
 @compiled(Loss)
@@ -120,18 +121,20 @@ class Logistic(NamedTuple):
 
     def prox_near(self, v, b, sigma, y):
         # One step of the same search from where y is: S is known there, so it costs a logarithm.
-        s = -b * y
-        if EDGE < s < 1.0 - EDGE:
-            q = s * (1.0 - s)
-            slope = 1.0 / (sigma + q)
-            e = (s + sigma * log(s / (1.0 - s)) + b * v) * slope
-            if abs(e) < NEARBY:
-                bend = q * (1.0 - 2.0 * s) * slope
-                twist = q * (1.0 - 6.0 * q) * slope
-                step = -e * (1.0 - 0.5 * e * bend) / (1.0 - e * bend + e * e * twist / 6.0)
-                curl = (1.0 - 6.0 * q) * step * step / 6.0
-                s += q * step * (1.0 + 0.5 * (1.0 - 2.0 * s) * step + curl)
-                return -b * min(max(s, 0.0), 1.0)
+        # From an end of the domain, where runs begin, it starts in the middle.
+        s, near = -b * y, NEARBY
+        if not EDGE < s < 1.0 - EDGE:
+            s, near = 0.5, FROM_THE_MIDDLE
+        q = s * (1.0 - s)
+        slope = 1.0 / (sigma + q)
+        e = (s + sigma * log(s / (1.0 - s)) + b * v) * slope
+        if abs(e) < near:
+            bend = q * (1.0 - 2.0 * s) * slope
+            twist = q * (1.0 - 6.0 * q) * slope
+            step = -e * (1.0 - 0.5 * e * bend) / (1.0 - e * bend + e * e * twist / 6.0)
+            curl = (1.0 - 6.0 * q) * step * step / 6.0
+            s += q * step * (1.0 + 0.5 * (1.0 - 2.0 * s) * step + curl)
+            return -b * min(max(s, 0.0), 1.0)
         return self.prox_conjugate(v, b, sigma)
 
     @property

@@ -49,7 +49,7 @@ def test_ascent_is_the_algorithm_of_its_docstring(loss, l1, layout):
     key, A = key_of(3), np.asarray(p.grid.dense_rows())
     worker = AscentWorker(p, key)
     worker.block = 1
-    looks, passes = worker.run((1e-300, 0.0, 1.0, 1.0), np.empty((LOOKS, 4)))
+    looks, passes = worker.run((1e-300, 0.0, 3.0, 3.0), np.empty((LOOKS, 4)))
     y, G, l2 = np.zeros(p.n), np.zeros(p.d), p.mu
     squares = (A * A).sum(axis=1)
     moves = [i for i in range(p.n) if p.c[i] * squares[i] > 0]

@@ -19,9 +19,11 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
-from .tuning import APART_ENOUGH, FIRST_STRETCH, STRETCH
+from .tuning import APART_ENOUGH, FAR_TOO_SLOW, MEAN_BEND, STRETCH, UNTIL_SLOW
 
-__all__ = ["LOOKS", "ascend"]
+__all__ = ["KINKS", "LOOKS", "SMOOTH", "ascend"]
+
+NOTHING, KINKS, SMOOTH = range(3)  # what is watched while rows are visited
 
 LOOKS = 64  # rows of the record of looks
 PATIENT = 6  # looks before one that gains nothing is taken for the end
@@ -44,7 +46,7 @@ def shuffle(rows, count, block, key, counter, blocks, order):
 
 
 @helper
-def visit_rows(A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, count, rows):
+def visit_rows(A, b, c, reach, loss, l1, scale, watch, near, y, u, G, order, count, rows):
     """Visit the first rows of an order; where rows can rest, write those that do not into rows.
 
     G moves with a row when the next one is looked at: one walk along G where there is no l1.
@@ -54,10 +56,10 @@ def visit_rows(A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, cou
     moved : float
         Squared moves, each by its curvature.
     gap, size : float
-        Where rows can rest: the brackets of all rows visited and about the objective, each row at
-        the margin it had.
+        Where rows can rest: the brackets of all rows visited, each at the margin it had, and about
+        the objective.
     shift : float
-        By how much margins moved since they were last seen.
+        By how much margins moved since they were last seen, where rows can rest.
     kept : int
         Rows that go on.
     """
@@ -75,19 +77,39 @@ def visit_rows(A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, cou
             r, margin = reach[i], scale * product
             y_new = loss.prox_near(y[i] + margin / r, b[i], 1.0 / r, y[i])
             step = y_new - y[i]
-            if kinks:
+            if watch == KINKS:
                 value, star = loss.phi(margin, b[i]), loss.conjugate(y[i], b[i])
                 gap += c[i] * loss.bracket(margin, y[i], b[i], value, star)
                 size += c[i] * (value - 0.5 * y[i] * margin)
                 shift += abs(margin - u[i])
-                u[i] = margin
                 if step != 0.0 or not rests(b[i], loss, margin, y[i], r, near):
                     rows[kept] = i
                     kept += 1
+            if watch != NOTHING:
+                u[i] = margin
             y[i] = y_new
             move, before = c[i] * step, i
             moved += move * step * r
     return moved, gap, size, shift, kept
+
+
+@helper
+def gap_of_moves(r, q):
+    """What the brackets of smooth rows add up to, over ``moved``, if all rows were like the mean.
+
+    With q the curvature of phi the prox moves y by q / (1 + q r) times what margin and y are
+    apart, and the bracket is q / 2 times the square of that.
+    """
+    return 0.5 * (1.0 + q * r) * (1.0 + q * r) / (q * r) if q * r > 0.0 else 1.0
+
+
+@helper
+def objective_seen(u, y, b, c, loss):
+    """About the objective, from margins of the last visits: |G|^2 / l2 = -sum_i c_i y_i u_i."""
+    total = 0.0
+    for i in range(len(u)):
+        total += c[i] * (loss.phi(u[i], b[i]) - 0.5 * y[i] * u[i])
+    return total
 
 
 @helper
@@ -113,13 +135,14 @@ def awake(reach, b, loss, u, y, near, rows):
 
 
 @kernel
-def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
+def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
     Parameters
     ----------
-    kinks : bool
-        Whether rows can come to rest: phi* has a bounded domain that margins reach.
+    watch : KINKS or SMOOTH
+        What tells the gap between looks. KINKS: rows can come to rest, because phi* has a bounded
+        domain that margins reach. SMOOTH: how far rows move.
     block : int
         Rows that are visited one after the other, as they lie in memory.
     limits : (tol, floor, most passes of this call, most passes in all)
@@ -137,43 +160,48 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
     scale = -1.0 / l2
     rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     reach = np.empty(n)
-    count = 0
+    count, total, start = 0, 0.0, 0.0
     for i in range(n):
         reach[i] = c[i] * own_square(A, i) / l2
+        total += reach[i]
+        start += c[i] * loss.phi(0.0, b[i])
         if reach[i] > 0.0:
             rows[count] = i
             count += 1
         else:
             y[i] = loss.derivative(0.0, b[i])
+    of_moves = gap_of_moves(total / max(count, 1), MEAN_BEND * loss.curvature(0.0, b[0]))
     active, passes, looks, near = count, 0.0, 0, math.inf
-    ahead = FIRST_STRETCH if kinks else 2
-    last_moved, moved, drawn, largest = 0.0, 0.0, 0, 0.0
+    drawn, largest, visits = 0, 0.0, 0
+    now, before, long_before = math.inf, math.inf, math.inf  # gaps as the last visits saw them
     while looks < LOOKS:
-        wanted, last_gap = 0.0, math.inf
-        for _ in range(ahead):
+        for _ in range(STRETCH):
             if active == 0:
                 break
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
-            moved, gap, size, shift, kept = visit_rows(
-                A, b, c, reach, loss, l1, scale, kinks, near, y, u, G, order, active, rows
+            moved, gap, seen, shift, kept = visit_rows(
+                A, b, c, reach, loss, l1, scale, watch, near, y, u, G, order, active, rows
             )
             passes += active / max(count, 1)
-            if kinks:  # rows tell what the gap is about
+            visits += 1
+            if watch == KINKS:
                 near, active = APART_ENOUGH * shift / active, kept
-                pace = min(gap / last_gap, 1.0) if last_gap < math.inf else 1.0
-                last_gap = gap
-                if gap * pace <= tol * max(size, floor):
-                    break
-            elif moved <= wanted:  # about as small a gap as is asked for
+            else:
+                gap, seen = of_moves * moved, start
+            now, before, long_before = gap, now, before
+            ahead = now * pace(now, before, long_before)
+            if watch == SMOOTH and ahead <= tol * max(seen, floor):
+                seen = objective_seen(u, y, b, c, loss)
+            wanted = tol * max(seen, floor)
+            if ahead <= wanted or passes + 1.0 >= budget:
                 break
-            elif looks > 0 and last_moved > 0.0:
-                wanted = last_moved * tol_share(tol, floor, record, looks)
+            if visits > UNTIL_SLOW and slow(now, long_before, wanted, left - passes):
+                break
         for i in range(n):
-            now = 0.0
+            u[i] = 0.0
             if reach[i] > 0.0:
-                now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
-            u[i] = now
+                u[i] = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
         primal, conjugate, gap = weighted_terms(u, y, b, c, loss)
         total, size, square = column_terms(G, l1, l2, u, y, c)
         largest = max(largest, square)
@@ -188,11 +216,35 @@ def ascend(A, b, c, l1, l2, loss, kinks, block, key, limits, y, G, u, record):
             break
         if looks > 1 and hopeless(record, looks, tol * size, left, 1):
             break
-        last_moved = moved
-        ahead = 3 if looks == 1 else 8  # the second look tells the pace
-        if kinks:
-            active, ahead = awake(reach, b, loss, u, y, near, rows), STRETCH
+        if visits > UNTIL_SLOW and slow(now, long_before, tol * size, left - passes):
+            break
+        if watch == KINKS:
+            active = awake(reach, b, loss, u, y, near, rows)
+        elif visits > 1 and now > 0.0:  # what moves tell of the gap, as it has turned out
+            off = min(max(gap / max(now * pace(now, before, long_before), 0.1 * now), 0.1), 10.0)
+            of_moves, now, before = of_moves * off, now * off, before * off
     return looks, passes, largest
+
+
+@helper
+def pace(now, before, long_before):
+    """What a pass leaves of the gap: the mean of two, where there are two.
+
+    Every other pass may gain next to nothing, where many rows pull in one direction.
+    """
+    if 0.0 < long_before < math.inf:
+        return min(math.sqrt(now / long_before), 1.0)
+    return min(now / before, 1.0) if 0.0 < before < math.inf else 1.0
+
+
+@helper
+def slow(now, long_before, wanted, left):
+    """Whether the pace of two passes would take far more of them than are left."""
+    if not (now < long_before and wanted > 0.0):
+        return True
+    return now > 0.0 and math.log(now / wanted) > FAR_TOO_SLOW * left * 0.5 * math.log(
+        long_before / now
+    )
 
 
 @helper
@@ -214,13 +266,6 @@ def column_terms(G, l1, l2, u, y, c):
         size += over
         square += G[j] * G[j]
     return total, size, square
-
-
-@helper
-def tol_share(tol, floor, record, looks):
-    """What the gap has to be multiplied by."""
-    primal, dual, gap = record[looks - 1, 1], record[looks - 1, 2], record[looks - 1, 3]
-    return tol * max(max(abs(primal), abs(dual)), floor) / gap
 
 
 @helper

@@ -35,7 +35,7 @@ from ..merging import (
     renew,
 )
 from ..tuning import MERGE_STRIP
-from .ascent import LOOKS, hopeless, rests, shuffle, tol_share, visit_rows
+from .ascent import KINKS, LOOKS, NOTHING, hopeless, rests, shuffle, visit_rows
 from .tuning import FALLEN
 
 __all__ = ["ascend_together"]
@@ -96,6 +96,13 @@ def sieve(reach, b, loss, u, y, near, first, last, rows):
 
 
 @helper
+def tol_share(tol, floor, record, looks):
+    """What the gap has to be multiplied by."""
+    primal, dual, gap = record[looks - 1, 1], record[looks - 1, 2], record[looks - 1, 3]
+    return tol * max(max(abs(primal), abs(dual)), floor) / gap
+
+
+@helper
 def take_over(y, u, G, to_y, to_u, to_G):
     """Copy a point."""
     for i in range(len(y)):
@@ -106,7 +113,7 @@ def take_over(y, u, G, to_y, to_u, to_G):
 
 @kernel
 def ascend_together(
-    leads, A, b, c, l1, l2, loss, kinks, block, key, limits, plan, ends, board, settings, sums,
+    leads, A, b, c, l1, l2, loss, watch, block, key, limits, plan, ends, board, settings, sums,
     y, G, u, copies, best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks,
     record, outcome,
 ):  # fmt: skip
@@ -158,7 +165,7 @@ def ascend_together(
                         i = order[p]
                         c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
                     sums[k, 0] = visit_rows(
-                        A, b, c_here, reach_here, loss, l1, scale, False, 0.0, y, u,
+                        A, b, c_here, reach_here, loss, l1, scale, NOTHING, 0.0, y, u,
                         G if shared == 1 else copies[k], order[low:high], high - low, rows,
                     )[0] / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
@@ -245,7 +252,7 @@ def ascend_together(
                 take_over(y, u, G, best_y, best_u, best_G)
                 last_moved, near = moved, shift / n
                 ahead = 3 if looks == 1 else 8
-                if kinks:
+                if watch == KINKS:
                     kind, tasks, ahead = SIEVE, pieces, min(ahead, 4)
                     continue
             begin = True

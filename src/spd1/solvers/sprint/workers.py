@@ -15,7 +15,7 @@ from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
 from ..tuning import BLOCK, SQUARE
-from .ascent import ascend
+from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
 from .together import team_for
 from .tuning import (
@@ -54,7 +54,7 @@ class AscentWorker:
         self.most_passes = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
-        self.kinks = not (p.loss.quadratic or p.loss.probabilities)
+        self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
         self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
 
     def rebuild(self) -> None:
@@ -66,7 +66,7 @@ class AscentWorker:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
         settings = (
-            p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.kinks, self.block, self.key, limits,
+            p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.watch, self.block, self.key, limits,
         )  # fmt: skip
         if self.team is None:
             looks, passes, largest = ascend(self.A, *settings, self.y, self.G, self.u, record)
