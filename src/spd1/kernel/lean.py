@@ -5,26 +5,59 @@ writes machine code for it, and compiles it anew for callers with other options.
 are called by kernels only: no machine code is written, and they are optimised in one go instead of
 three. (Not at all is too little: dense sweeps over columns took 1.2 times as long.)
 
+Functions of the package that allocate nothing count no references: callers hold the arrays. That
+halves what Numba writes for LLVM to read. And they leave out passes over what they do not contain.
+Users' functions may contain anything, and get all of it.
+
 Imported with Numba, when the first kernel is called.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core import typed_passes, untyped_passes
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
+from .stamp import inside
+
 __all__ = ["KernelCompiler", "PieceCompiler"]
 
 # What only concerns a function itself. Callees are the same without, and are compiled once.
-OWN_OPTIONS = ("forceinline", "no_cpython_wrapper", "no_cfunc_wrapper", "release_gil", "no_compile")
+OWN_OPTIONS = (
+    "forceinline",
+    "no_cpython_wrapper",
+    "no_cfunc_wrapper",
+    "release_gil",
+    "no_compile",
+)
+
+# Names under which functions of the package make arrays.
+MAKE_ARRAYS = {"empty", "zeros", "ones", "full", "array", "copy", "empty_like", "zeros_like"}
+
+# Passes over closures, contexts, expressions of arrays and calls to be unrolled or inlined by
+# Numba: functions of the package have none of these.
+LEFT_OUT = (
+    untyped_passes.WithLifting,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.InlineInlinables,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+    typed_passes.DumpParforDiagnostics,
+)
 
 PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
 
@@ -54,6 +87,7 @@ def inherited(flags: Any) -> Any:
     shared = flags.copy()
     for name in OWN_OPTIONS:
         shared.discard(name)
+    shared.nrt = True  # for Numba's own; functions of the package decide for themselves
     return ConfigStack().enter(shared)
 
 
@@ -119,6 +153,8 @@ class LowerPiece(LowerKernel):
     library = PieceLibrary
 
     def run_pass(self, state: Any) -> bool:
+        if holds_arrays(state.return_type) and inside(state.func_id.modname):
+            raise TypeError(f"{state.func_id.func_name} returns arrays: nobody would count them")
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
@@ -133,16 +169,49 @@ class LowerPiece(LowerKernel):
         return True
 
 
+def holds_arrays(kind: Any) -> bool:
+    """Whether values of a Numba type can be arrays, or tuples of them."""
+    if isinstance(kind, types.BaseTuple):
+        return any(holds_arrays(one) for one in kind)
+    return isinstance(kind, types.Buffer)
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Nothing is collected meanwhile: a compiler makes much that stays, and looks at it in vain."""
+    was_at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_at_work:
+            gc.enable()
+
+
 class KernelCompiler(CompilerBase):
     """Compiles a kernel."""
 
     lowering: type = LowerKernel
 
+    def __init__(self, typingctx: Any, targetctx: Any, *rest: Any) -> None:
+        super().__init__(typingctx, targetctx, *rest)
+        self.target, self.own = targetctx, False
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        self.own = inside(func.__module__)
+        if self.own:
+            self.state.flags.nrt = not MAKE_ARRAYS.isdisjoint(func.__code__.co_names)
+            self.state.targetctx = _make_subtarget(self.target, self.state.flags)
+        with collector_at_rest():
+            return super().compile_extra(func)
+
     def define_pipelines(self) -> list[Any]:
         """Numba's passes, two of them replaced."""
         instead = {NopythonTypeInference: InferTypes, NativeLowering: self.lowering}
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(instead.get(one, one), about) for one, about in manager.passes]
+        kept = [one for one in manager.passes if not (self.own and one[0] in LEFT_OUT)]
+        manager.passes = [(instead.get(one, one), about) for one, about in kept]
         manager.finalize()
         return [manager]
 
