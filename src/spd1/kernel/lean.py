@@ -15,17 +15,21 @@ Imported with Numba, when the first kernel is called.
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
+from numba.core.imputils import lower_builtin
 from numba.core.codegen import JITCodeLibrary
 from numba.core import typed_passes, untyped_passes
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+from numba.core.typing.templates import signature
+from numba.cpython.builtins import do_minmax
 
 from .stamp import inside
 
@@ -91,6 +95,26 @@ def inherited(flags: Any) -> Any:
     return ConfigStack().enter(shared)
 
 
+def larger(x, y):
+    """What lowering knows max of two numbers by."""
+
+
+def smaller(x, y):
+    """What lowering knows min of two numbers by."""
+
+
+EXTREMES = {max: larger, min: smaller}
+ALIKE = ([types.float64] * 2, [types.int64] * 2)
+
+# Numba compiles max and min as functions with any number of arguments, for every pair of types.
+for one, two in ALIKE:
+    for extreme, better in ((larger, operator.gt), (smaller, operator.lt)):
+        lower_builtin(extreme, one, two)(
+            lambda context, builder, sig, args, better=better: do_minmax(
+                context, builder, sig.args, args, better
+            )
+        )
+
 SIGNATURES: dict[Any, Any] = {}  # of operators, by the types of numbers and arrays they are for
 
 
@@ -103,6 +127,12 @@ def remembered(context: Any) -> Iterator[None]:
     look_up = context.resolve_function_type
 
     def resolve(function: Any, arguments: Any, named: Any) -> Any:
+        extreme = getattr(function, "typing_key", None) in EXTREMES and not named
+        kinds = [types.unliteral(one) for one in arguments] if extreme else []
+        if kinds in ALIKE:
+            found = signature(kinds[0], *kinds)
+            function._impl_keys[found.args] = EXTREMES[function.typing_key]
+            return found
         plain = getattr(function, "__module__", "") == "_operator" and not named
         if not (plain and all(isinstance(one, PLAIN_TYPES) for one in arguments)):
             return look_up(function, arguments, named)
