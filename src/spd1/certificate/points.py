@@ -222,7 +222,12 @@ def pair_near(
 
 
 def _with_terms(
-    problem: Problem, point: PrimalPoint, dual: DualPoint, near: Vicinity, rows: float, columns: float
+    problem: Problem,
+    point: PrimalPoint,
+    dual: DualPoint,
+    near: Vicinity,
+    rows: float,
+    columns: float,
 ) -> Pair:
     """The pair, what the vicinity leaves open added."""
     if not (math.isfinite(point.value) and math.isfinite(dual.value)):

@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
-from numba.core.imputils import lower_builtin
-from numba.core.codegen import JITCodeLibrary
 from numba.core import typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
+from numba.core.imputils import lower_builtin
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.typing.templates import signature
