@@ -17,7 +17,7 @@ from .data.store import Store
 from .errors import DataError
 from .losses import as_loss
 from .regularizers import as_regularizer
-from .terms import dual_guess, loss_terms, net_terms
+from .terms import EXACT, dual_guess, loss_terms, loss_terms_near, net_terms
 
 __all__ = ["Problem"]
 
@@ -161,17 +161,27 @@ class Problem:
         """P(x), infinite outside the feasible set."""
         x = check_point(x, self.d, "x")
         u, nothing = self.margins(x), np.zeros(self.n)
-        loss = loss_terms(u, nothing, self.b, self.c, self.loss)[0]
-        value = float(loss + net_terms(x, np.zeros(self.d), self.net)[0])
+        loss = self.row_sums(u, nothing)[0]
+        value = float(loss + net_terms(x, np.zeros(self.d), EXACT, self.net)[0])
         return value if math.isfinite(value) else math.inf
 
     def dual(self, y: Any) -> float:
         """D(y), minus infinity where y is not feasible."""
         y = check_point(y, self.n, "y")
         v, nothing = -self.adjoint(self.c * y), np.zeros(self.n)
-        loss = loss_terms(nothing, y, self.b, self.c, self.loss)[1]
-        value = float(-loss - net_terms(np.zeros(self.d), v, self.net)[1])
+        loss = self.row_sums(nothing, y)[1]
+        value = float(-loss - net_terms(np.zeros(self.d), v, EXACT, self.net)[1])
         return value if math.isfinite(value) else -math.inf
+
+    def row_sums(self, u: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+        """Sums over rows of phi(u), phi*(y) and the brackets, weighted: see ``terms.loss_terms``.
+
+        Where columns have no penalty, looks need ``loss_terms_near``: no other kernel for these.
+        """
+        rows = self.b, self.c, self.loss
+        if len(self.free_columns):
+            return loss_terms_near(u, y, np.zeros(len(u)), *rows)  # type: ignore[no-any-return]
+        return loss_terms(u, y, *rows)  # type: ignore[no-any-return]
 
     @property
     def label_kind(self) -> str:
@@ -267,7 +277,7 @@ class Problem:
         if self.label_kind != "real" or np.all(self.b == self.b[0]):
             return start
         level = np.full(self.n, float(self.c @ self.b))
-        constant = float(loss_terms(level, np.zeros(self.n), self.b, self.c, self.loss)[0])
+        constant = float(self.row_sums(level, np.zeros(self.n))[0])
         return min(start, constant) if constant > 0.0 else start
 
     def _value_at_zero(self) -> float:
@@ -280,7 +290,7 @@ class Problem:
             value += (1.0 - positive) * float(self.loss.phi(0.0, -1.0))
         else:
             nothing = np.zeros(self.n)
-            value = float(loss_terms(nothing, nothing, self.b, self.c, self.loss)[0])
+            value = float(self.row_sums(nothing, nothing)[0])
         return value if math.isfinite(value) else math.inf
 
     @property

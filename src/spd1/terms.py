@@ -6,20 +6,25 @@ This room stands above ``problem``: the value of an objective needs no certifica
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from .kernel.jit import by_answer, helper, kernel
 
 __all__ = [
+    "EXACT",
+    "domain_ends",
     "dual_guess",
     "loss_domain",
     "loss_terms",
     "loss_terms_near",
     "net_terms",
-    "net_terms_near",
     "weighted_terms",
 ]
 
 LARGEST_SUM = 1.7e308  # what is above, or not a number, counts as infinite
+EXACT = np.empty(0)  # the reach of a dual point that is known exactly
 
 
 @helper
@@ -52,25 +57,35 @@ def loss_terms(u, y, b, c, loss):
 
 
 @kernel
-def net_terms(x, v, net):
-    """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0."""
-    return sum_net(net, x, v)
+def net_terms(x, v, reach, net):
+    """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0.
+
+    The worst of them where v is known to lie in v +- reach only; reach may be ``EXACT``. g* and the
+    brackets are convex in v: they are largest at an end.
+    """
+    return sum_net(net, x, v, reach)
 
 
-def each_term(net, x, v):
+def each_term(net, x, v, reach):
     """The sums, feature by feature."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
     for j in range(len(x)):
         primal += net.g(x[j], j)
-        conjugate += net.g_conjugate(v[j], j)
-        brackets += net.g_bracket(x[j], v[j], j)
+        r = reach[j] if len(reach) > 0 else 0.0
+        star, bracket, end = -math.inf, 0.0, v[j] - r
+        for _ in range(2 if r > 0.0 else 1):  # in a loop: a second call is compiled a second time
+            star = max(star, net.g_conjugate(end, j))
+            bracket = max(bracket, net.g_bracket(x[j], end, j))
+            end = v[j] + r
+        conjugate += star
+        brackets += bracket
     return primal, conjugate, brackets
 
 
-def shared_terms(net, x, v):
+def shared_terms(net, x, v, reach):
     """The same where every feature has the same numbers."""
     primal, conjugate, brackets = 0.0, 0.0, 0.0
-    if net.is_plain():
+    if len(reach) == 0 and net.is_plain():
         l2 = net.numbers(0)[1]
         inverse = 1.0 / l2
         for j in range(len(x)):  # squares of v or of l2 x would underflow for a tiny l2
@@ -80,15 +95,12 @@ def shared_terms(net, x, v):
             conjugate += v[j] * s
             brackets += apart * apart
         return 0.5 * l2 * primal, 0.5 * conjugate, 0.5 * l2 * brackets
-    if net.is_free():
+    if len(reach) == 0 and net.is_free():
         return free_terms(x, v, net)
-    for j in range(len(x)):
-        primal += net.g(x[j], j)
-        conjugate += net.g_conjugate(v[j], j)
-        brackets += net.g_bracket(x[j], v[j], j)
-    return primal, conjugate, brackets
+    return term_by_term(net, x, v, reach)
 
 
+term_by_term = helper(each_term)
 sum_net = by_answer("is_shared", shared_terms, each_term)
 
 
@@ -127,33 +139,25 @@ def loss_terms_near(u, y, reach, b, c, loss):
 
     phi* and the brackets are convex in y: they are largest at an end.
     """
-    conjugate, brackets = 0.0, 0.0
+    primal, conjugate, brackets = 0.0, 0.0, 0.0
+    lost, lost_star, lost_bracket = 0.0, 0.0, 0.0
     for i in range(len(u)):
-        if c[i] > 0.0:
-            below, above = y[i] - reach[i], y[i] + reach[i]
-            first, last = loss.conjugate(below, b[i]), loss.conjugate(above, b[i])
-            star = max(first, last)
-            conjugate += c[i] * star
-            bracket = math.inf
-            if star < math.inf:
-                value = loss.phi(u[i], b[i])
-                bracket = max(
-                    loss.bracket(u[i], below, b[i], value, first),
-                    loss.bracket(u[i], above, b[i], value, last),
-                )
-            brackets += c[i] * bracket
-    return conjugate, brackets
-
-
-@kernel
-def net_terms_near(x, v, reach, net):
-    """The worst of ``net_terms`` for v +- reach; columns with reach 0 are taken as they are."""
-    conjugate, brackets = 0.0, 0.0
-    for j in range(len(x)):
-        below, above = v[j] - reach[j], v[j] + reach[j]
-        conjugate += max(net.g_conjugate(below, j), net.g_conjugate(above, j))
-        brackets += max(net.g_bracket(x[j], below, j), net.g_bracket(x[j], above, j))
-    return conjugate, brackets
+        value = loss.phi(u[i], b[i])
+        below, above = y[i] - reach[i], y[i] + reach[i]
+        first, last = loss.conjugate(below, b[i]), loss.conjugate(above, b[i])
+        one = loss.bracket(u[i], below, b[i], value, first)
+        two = loss.bracket(u[i], above, b[i], value, last)
+        finite = (first <= LARGEST_SUM) & (last <= LARGEST_SUM)
+        narrow = (one <= LARGEST_SUM) & (two <= LARGEST_SUM)
+        primal += c[i] * (value if value <= LARGEST_SUM else 0.0)
+        conjugate += c[i] * (max(first, last) if finite else 0.0)
+        brackets += c[i] * (max(one, two) if narrow else 0.0)
+        lost += 0.0 if value <= LARGEST_SUM else c[i]
+        lost_star += 0.0 if finite else c[i]
+        lost_bracket += 0.0 if narrow else c[i]
+    primal = primal if lost == 0.0 else math.inf
+    conjugate = conjugate if lost_star == 0.0 else math.inf
+    return primal, conjugate, brackets if lost_star + lost_bracket == 0.0 else math.inf
 
 
 @kernel
@@ -169,3 +173,13 @@ def loss_domain(b, loss, low, high):
     """Ends of the domain of phi*, row by row."""
     for i in range(len(b)):
         low[i], high[i] = loss.domain(b[i])
+
+
+def domain_ends(b: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The same as two arrays; labels of two kinds need no kernel."""
+    if loss.label_kind == "sign":
+        minus, plus = loss.domain(-1.0), loss.domain(1.0)
+        return np.where(b > 0.0, plus[0], minus[0]), np.where(b > 0.0, plus[1], minus[1])
+    low, high = np.empty(len(b)), np.empty(len(b))
+    loss_domain(b, loss, low, high)
+    return low, high

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernel.jit import kernel
 from ..problem import ROUNDED, SUBTLE
-from ..terms import loss_terms_near
+from ..terms import EXACT, loss_terms_near
 from .balance import mended
 from .free_columns import FreeColumns, free_columns_of
 from .tuning import SNAPPED
@@ -21,7 +21,7 @@ from .vicinity import Vicinity, vicinity
 if TYPE_CHECKING:
     from ..problem import Problem
 
-__all__ = ["made_feasible", "replace_infeasible", "room_inside"]
+__all__ = ["made_feasible", "replace_infeasible", "scaled_inside"]
 
 
 @kernel
@@ -39,44 +39,26 @@ def replace_infeasible(y, guess, b, loss):
 
 
 @kernel
-def room_inside(v, low, high):
-    """Largest theta <= 1 with theta v inside the bounds, where those leave room around zero."""
+def scaled_inside(v, reach, low, high, out):
+    """Scale v by the largest theta <= 1 with theta (v +- reach) inside the bounds; returns theta.
+
+    Bounds that leave no room around zero are not asked. What rounding leaves outside is cut off,
+    so that out +- theta reach is inside; columns with a bound of 0 stay there. reach may be
+    ``EXACT``: none.
+    """
     theta = 1.0
     for j in range(len(v)):
-        if v[j] > high[j]:
-            if high[j] > 0.0:
-                theta = min(theta, high[j] / v[j])
-        elif v[j] < low[j] and low[j] < 0.0:
-            theta = min(theta, low[j] / v[j])
-    return theta
-
-
-@kernel
-def room_inside_near(v, reach, low, high):
-    """The same for all of v +- reach."""
-    theta = 1.0
+        r = reach[j] if len(reach) > 0 else 0.0
+        if high[j] > 0.0 and v[j] + r > high[j]:
+            theta = min(theta, high[j] / (v[j] + r))
+        if low[j] < 0.0 and v[j] - r < low[j]:
+            theta = min(theta, low[j] / (v[j] - r))
     for j in range(len(v)):
-        if high[j] > 0.0 and v[j] + reach[j] > high[j]:
-            theta = min(theta, high[j] / (v[j] + reach[j]))
-        if low[j] < 0.0 and v[j] - reach[j] < low[j]:
-            theta = min(theta, low[j] / (v[j] - reach[j]))
-    return theta
-
-
-@kernel
-def scaled_inside(theta, v, low, high, out):
-    """Scale v by theta; what rounding left outside the bounds is cut off."""
-    for j in range(len(v)):
-        out[j] = min(max(theta * v[j], low[j]), high[j])
-
-
-@kernel
-def scaled_inside_near(theta, v, reach, low, high, out):
-    """The same so that out +- theta reach is inside, too; columns with a bound of 0 stay there."""
-    for j in range(len(v)):
-        below = low[j] + theta * reach[j] if low[j] < 0.0 else low[j]
-        above = high[j] - theta * reach[j] if high[j] > 0.0 else high[j]
+        r = theta * reach[j] if len(reach) > 0 else 0.0
+        below = low[j] + r if low[j] < 0.0 else low[j]
+        above = high[j] - r if high[j] > 0.0 else high[j]
         out[j] = min(max(theta * v[j], below), above)
+    return theta
 
 
 @np.errstate(all="ignore")
@@ -106,13 +88,10 @@ def made_feasible(
     elif rounding_shows(problem, y):
         near = rounded(problem, y)
     inside = np.empty(problem.d)
-    if near is None:
-        theta = room_inside(v, low, high)
-        scaled_inside(theta, v, low, high, inside)
-        return y * theta if theta < 1.0 else y, inside, None
-    theta = room_inside_near(v, near.columns, low, high)
-    scaled_inside_near(theta, v, near.columns, low, high, inside)
-    return y * theta if theta < 1.0 else y, inside, near.scaled(theta) if theta < 1.0 else near
+    theta = scaled_inside(v, EXACT if near is None else near.columns, low, high, inside)
+    if theta == 1.0:
+        return y, inside, near
+    return y * theta, inside, None if near is None else near.scaled(theta)
 
 
 def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | None]:
@@ -158,7 +137,7 @@ def inside_domain(problem: Problem, y: np.ndarray, near: Vicinity) -> bool:
     """Whether phi* is finite on the whole vicinity."""
     nothing = np.zeros(problem.n)
     p = problem
-    return math.isfinite(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[0])
+    return math.isfinite(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[1])
 
 
 def rounding_shows(problem: Problem, y: np.ndarray) -> bool:

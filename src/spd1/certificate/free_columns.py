@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..problem import ROUNDED
-from ..terms import loss_domain
+from ..terms import domain_ends
 from .tuning import DEPENDENT, FEW_FREE, MEND_LIMIT
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         first = different(M, (low == 0.0) & (high == 0.0))
         free, unit, low, high = free[first], unit[first], low[first], high[first]
         M = np.asfortranarray(M[:, first])
-        ends = np.empty(problem.n), np.empty(problem.n)
-        loss_domain(problem.b, problem.loss, *ends)
+        ends = domain_ends(problem.b, problem.loss)
         up, down = high == 0.0, low == 0.0
         rows = M[problem.c > 0.0][:, up & down]
         spanned = len(rows) <= rows.shape[1] and len(independent_columns(rows.T)) == len(rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data.crew import each, slices
-from ..terms import dual_guess, loss_terms, loss_terms_near, net_terms, net_terms_near
+from ..terms import EXACT, dual_guess, loss_terms, loss_terms_near, net_terms
 from .feasible import made_feasible
 from .free_columns import free_columns_of
 from .tuning import MANY_ROWS, REACH, ROW_PIECES
@@ -94,8 +94,7 @@ def row_terms(problem: Problem, u: np.ndarray, y: np.ndarray) -> tuple[float, fl
     """Sums over all rows, see ``loss_terms``; those of very many by a crew, added in order."""
     p, crew = problem, problem.grid.crew
     if crew is None or p.n < MANY_ROWS:
-        primal, conjugate, brackets = loss_terms(u, y, p.b, p.c, p.loss)
-        return primal, conjugate, brackets
+        return p.row_sums(u, y)
 
     def work(part: slice) -> tuple[float, float, float]:
         found: tuple[float, float, float] = loss_terms(
@@ -113,7 +112,7 @@ def row_terms(problem: Problem, u: np.ndarray, y: np.ndarray) -> tuple[float, fl
 def primal_of(problem: Problem, x: np.ndarray, u: np.ndarray) -> PrimalPoint:
     """Evaluate P at x, its margins u = A x known."""
     loss = row_terms(problem, u, np.zeros(problem.n))[0]
-    value = float(loss + net_terms(x, np.zeros(problem.d), problem.net)[0])
+    value = float(loss + net_terms(x, np.zeros(problem.d), EXACT, problem.net)[0])
     return PrimalPoint(x, u, value if math.isfinite(value) else math.inf)
 
 
@@ -151,15 +150,15 @@ def conjugate_sum(problem: Problem, y: np.ndarray, near: Vicinity | None) -> flo
     p, nothing = problem, np.zeros(problem.n)
     if near is None:
         return float(row_terms(p, nothing, y)[1])
-    return float(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[0])
+    return float(loss_terms_near(nothing, y, near.rows, p.b, p.c, p.loss)[1])
 
 
 def net_conjugate_sum(problem: Problem, v: np.ndarray, near: Vicinity | None) -> float:
     """Sum of g*(v), the largest of the vicinity; what is open is left to ``paired``."""
     nothing = np.zeros(problem.d)
     if near is None:
-        return float(net_terms(nothing, v, problem.net)[1])
-    sum_near = float(net_terms_near(nothing, v, penalised(problem, near), problem.net)[0])
+        return float(net_terms(nothing, v, EXACT, problem.net)[1])
+    sum_near = float(net_terms(nothing, v, penalised(problem, near), problem.net)[1])
     return sum_near + side_terms(problem, near, nothing)
 
 
@@ -198,13 +197,44 @@ def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np
     if problem.dual_bounds[0] is not None:
         y, v, near = made_feasible(problem, y, v)
     if near is not None:
-        return paired(problem, primal_of(problem, x, u), dual_here(problem, y, v, near))
+        return pair_near(problem, x, u, y, v, near)
     loss, conjugate, rows = row_terms(problem, u, y)
-    g, g_star, columns = net_terms(x, v, problem.net)
+    g, g_star, columns = net_terms(x, v, EXACT, problem.net)
     primal, dual = loss + g, -(conjugate + g_star)
     point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
     finite = math.isfinite(dual)
     return Pair(point, DualPoint(y, v, dual if finite else -math.inf), float(rows), float(columns))
+
+
+@np.errstate(all="ignore")
+def pair_near(
+    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray, near: Vicinity
+) -> Pair:
+    """The same for a y that is feasible within its vicinity: one walk over rows and columns."""
+    p = problem
+    loss, conjugate, rows = loss_terms_near(u, y, near.rows, p.b, p.c, p.loss)
+    g, g_star, columns = net_terms(x, v, penalised(p, near), p.net)
+    primal = float(loss + g)
+    dual = -float(conjugate + g_star + side_terms(p, near, np.zeros(p.d)))
+    point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
+    bound = DualPoint(y, v, dual if math.isfinite(dual) else -math.inf, near)
+    return _with_terms(p, point, bound, near, float(rows), float(columns))
+
+
+def _with_terms(
+    problem: Problem,
+    point: PrimalPoint,
+    dual: DualPoint,
+    near: Vicinity,
+    rows: float,
+    columns: float,
+) -> Pair:
+    """The pair, what the vicinity leaves open added."""
+    if not (math.isfinite(point.value) and math.isfinite(dual.value)):
+        return Pair(point, dual, math.inf, math.inf)
+    left, reach = open_terms(problem, point, near)
+    columns += side_terms(problem, near, point.x) + left
+    return Pair(point, dual, rows, columns, left, reach)
 
 
 def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
@@ -214,13 +244,11 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
     p, (y, v, _, near) = problem, dual
     if near is None:
         rows = float(row_terms(p, point.u, y)[2])
-        columns = float(net_terms(point.x, v, p.net)[2])
+        columns = float(net_terms(point.x, v, EXACT, p.net)[2])
         return Pair(point, dual, rows, columns)
-    rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[1])
-    columns = float(net_terms_near(point.x, v, penalised(p, near), p.net)[1])
-    columns += side_terms(p, near, point.x)
-    left, reach = open_terms(p, point, near)
-    return Pair(point, dual, rows, columns + left, left, reach)
+    rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[2])
+    columns = float(net_terms(point.x, v, penalised(p, near), p.net)[2])
+    return _with_terms(p, point, dual, near, rows, columns)
 
 
 def leaves_open(dual: DualPoint) -> bool:

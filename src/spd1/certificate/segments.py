@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import helper, kernel
-from .feasible import room_inside
+from ..terms import EXACT
+from .feasible import scaled_inside
 from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
 from .tuning import CANCELLED, ROUGHLY, SECTIONS
 from .vicinity import Vicinity
@@ -155,8 +156,8 @@ def shrunk_pair(
     p, pair = problem, pair_of(problem, x, u, y, v)
     if p.mu == 0.0 or p.reg.plain or pair.gap <= tol * abs(pair.dual.value):
         return pair
-    l1 = np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,))
-    theta = room_inside(v, -l1, l1)
+    l1 = np.array(np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,)))
+    theta = scaled_inside(v, EXACT, -l1, l1, np.empty(p.d))
     if theta == 1.0:
         return pair
     ends = (theta * y, theta * v), (y, v)

@@ -5,26 +5,63 @@ writes machine code for it, and compiles it anew for callers with other options.
 are called by kernels only: no machine code is written, and they are optimised in one go instead of
 three. (Not at all is too little: dense sweeps over columns took 1.2 times as long.)
 
+Functions of the package that allocate nothing count no references: callers hold the arrays. That
+halves what Numba writes for LLVM to read. And they leave out passes over what they do not contain.
+Users' functions may contain anything, and get all of it.
+
 Imported with Numba, when the first kernel is called.
 """
 
 from __future__ import annotations
 
+import gc
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
+from numba.core.imputils import lower_builtin
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+from numba.core.typing.templates import signature
+from numba.cpython.builtins import do_minmax
+
+from .stamp import inside
 
 __all__ = ["KernelCompiler", "PieceCompiler"]
 
 # What only concerns a function itself. Callees are the same without, and are compiled once.
-OWN_OPTIONS = ("forceinline", "no_cpython_wrapper", "no_cfunc_wrapper", "release_gil", "no_compile")
+OWN_OPTIONS = (
+    "forceinline",
+    "no_cpython_wrapper",
+    "no_cfunc_wrapper",
+    "release_gil",
+    "no_compile",
+)
+
+# Names under which functions of the package make arrays.
+MAKE_ARRAYS = {"empty", "zeros", "ones", "full", "array", "copy", "empty_like", "zeros_like"}
+
+# Passes over closures, contexts, expressions of arrays and calls to be unrolled or inlined by
+# Numba: functions of the package have none of these.
+LEFT_OUT = (
+    untyped_passes.WithLifting,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.InlineInlinables,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+    typed_passes.DumpParforDiagnostics,
+)
 
 PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
 
@@ -54,8 +91,29 @@ def inherited(flags: Any) -> Any:
     shared = flags.copy()
     for name in OWN_OPTIONS:
         shared.discard(name)
+    shared.nrt = True  # for Numba's own; functions of the package decide for themselves
     return ConfigStack().enter(shared)
 
+
+def larger(x, y):
+    """What lowering knows max of two numbers by."""
+
+
+def smaller(x, y):
+    """What lowering knows min of two numbers by."""
+
+
+EXTREMES = {max: larger, min: smaller}
+ALIKE = ([types.float64] * 2, [types.int64] * 2)
+
+# Numba compiles max and min as functions with any number of arguments, for every pair of types.
+for one, two in ALIKE:
+    for extreme, better in ((larger, operator.gt), (smaller, operator.lt)):
+        lower_builtin(extreme, one, two)(
+            lambda context, builder, sig, args, better=better: do_minmax(
+                context, builder, sig.args, args, better
+            )
+        )
 
 SIGNATURES: dict[Any, Any] = {}  # of operators, by the types of numbers and arrays they are for
 
@@ -69,6 +127,12 @@ def remembered(context: Any) -> Iterator[None]:
     look_up = context.resolve_function_type
 
     def resolve(function: Any, arguments: Any, named: Any) -> Any:
+        extreme = getattr(function, "typing_key", None) in EXTREMES and not named
+        kinds = [types.unliteral(one) for one in arguments] if extreme else []
+        if kinds in ALIKE:
+            found = signature(kinds[0], *kinds)
+            function._impl_keys[found.args] = EXTREMES[function.typing_key]
+            return found
         plain = getattr(function, "__module__", "") == "_operator" and not named
         if not (plain and all(isinstance(one, PLAIN_TYPES) for one in arguments)):
             return look_up(function, arguments, named)
@@ -119,6 +183,8 @@ class LowerPiece(LowerKernel):
     library = PieceLibrary
 
     def run_pass(self, state: Any) -> bool:
+        if holds_arrays(state.return_type) and inside(state.func_id.modname):
+            raise TypeError(f"{state.func_id.func_name} returns arrays: nobody would count them")
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
@@ -133,16 +199,49 @@ class LowerPiece(LowerKernel):
         return True
 
 
+def holds_arrays(kind: Any) -> bool:
+    """Whether values of a Numba type can be arrays, or tuples of them."""
+    if isinstance(kind, types.BaseTuple):
+        return any(holds_arrays(one) for one in kind)
+    return isinstance(kind, types.Buffer)
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Nothing is collected meanwhile: a compiler makes much that stays, and looks at it in vain."""
+    was_at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_at_work:
+            gc.enable()
+
+
 class KernelCompiler(CompilerBase):
     """Compiles a kernel."""
 
     lowering: type = LowerKernel
 
+    def __init__(self, typingctx: Any, targetctx: Any, *rest: Any) -> None:
+        super().__init__(typingctx, targetctx, *rest)
+        self.target, self.own = targetctx, False
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        self.own = inside(func.__module__)
+        if self.own:
+            self.state.flags.nrt = not MAKE_ARRAYS.isdisjoint(func.__code__.co_names)
+            self.state.targetctx = _make_subtarget(self.target, self.state.flags)
+        with collector_at_rest():
+            return super().compile_extra(func)
+
     def define_pipelines(self) -> list[Any]:
         """Numba's passes, two of them replaced."""
         instead = {NopythonTypeInference: InferTypes, NativeLowering: self.lowering}
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(instead.get(one, one), about) for one, about in manager.passes]
+        kept = [one for one in manager.passes if not (self.own and one[0] in LEFT_OUT)]
+        manager.passes = [(instead.get(one, one), about) for one, about in kept]
         manager.finalize()
         return [manager]
 

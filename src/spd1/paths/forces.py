@@ -44,15 +44,16 @@ def recall(points, squares, y, c, theta, reach):
 
 
 @kernel
-def look_at_columns(B, y, c, x, level, signed, points, squares, v, when, lengths, ids, out):
+def look_at_columns(B, y, c, x, level, signed, points, squares, v, when, lengths, ids, out, work):
     """Columns that may be pulled by more than ``level``, or are not zero; how many, and |y|^2.
 
     Their v is computed. y takes the place of the dual point that fewest columns remember: these
-    are taken, too. Points are kept times c.
+    are taken, too. Points are kept times c. ``work`` holds three numbers a point.
     """
-    theta, reach = np.empty(len(points)), np.empty(len(points))
+    theta, reach, followers = work[0], work[1], work[2]
     square = recall(points, squares, y, c, theta, reach)
-    followers = np.zeros(len(points))
+    for m in range(len(points)):
+        followers[m] = 0.0
     for j in range(len(v)):
         followers[when[j]] += 1.0
     place = 0
@@ -113,7 +114,7 @@ class Forces:
         """Columns that may be pulled by more than ``level``, or are not zero in x, and their v."""
         memory = self.points, self.squares, self.v, self.when, self.lengths, self.ids, self.out
         count, self.square = look_at_columns(
-            self.B, y, self.problem.c, x, level, self.signed, *memory
+            self.B, y, self.problem.c, x, level, self.signed, *memory, np.empty((3, REMEMBERED))
         )
         ids = self.ids[:count].copy()
         return ids, -self.out[:count]

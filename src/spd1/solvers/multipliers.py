@@ -26,7 +26,7 @@ from ..certificate.points import Pair, pair_of, paired, primal_of, zero_dual
 from ..data.blocks import Scratch
 from ..errors import IncompatibleError, ParameterError
 from ..problem import Problem
-from ..terms import loss_domain, loss_terms
+from ..terms import domain_ends
 from .base import PairMethod
 from .newton.linalg.cholesky import damped_cholesky, solve_by
 from .newton.newton import Newton
@@ -91,8 +91,7 @@ class Multipliers(PairMethod):
             raise ParameterError(f"sampling={sampling!r} means nothing to multipliers")
         p = self.problem
         self.values = p.grid.tiles[0][0].values
-        self.low, self.high = np.empty(p.n), np.empty(p.n)
-        loss_domain(p.b, p.loss, self.low, self.high)
+        self.low, self.high = domain_ends(p.b, p.loss)
         net = p.loss.conjugate_net
         assert net is not None
         self.eps, self.gamma = float(net[0]), float(net[1])
@@ -175,7 +174,7 @@ class Multipliers(PairMethod):
     def gaps(self) -> tuple[float, float, float]:
         """What rows and columns add to the gap at x and t, about, and what they may."""
         p, g = self.problem, self.gradient
-        loss, _, rows = loss_terms(self.u, self.dual, p.b, p.c, p.loss)
+        loss, _, rows = p.row_sums(self.u, self.dual)
         value = float(loss) + 0.5 * float(self.l2 @ (self.x * self.x))
         paid = np.where(self.l2 > 0.0, self.l2, np.inf)
         columns = 0.5 * float(g @ (g / paid))

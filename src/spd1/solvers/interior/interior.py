@@ -37,7 +37,7 @@ from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
 from ...problem import ROUNDED, Problem
-from ...terms import loss_domain, loss_terms
+from ...terms import domain_ends
 from ..base import Method
 from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
@@ -140,8 +140,7 @@ class Interior(Method):
         l1, l2 = (v[self.kept] for v in numbers)
         self.l1, self.l2 = l1 / self.unit, l2 / self.unit**2
         self.box = lower[self.kept] * self.unit, upper[self.kept] * self.unit
-        ends = np.empty(p.n), np.empty(p.n)
-        loss_domain(p.b, p.loss, *ends)
+        ends = domain_ends(p.b, p.loss)
         self.ends = ends[0][self.kept_rows], ends[1][self.kept_rows]
         net = p.loss.conjugate_net
         self.curved = net is None
@@ -219,7 +218,7 @@ class Interior(Method):
         p = self.problem
         margins = np.zeros(p.n)
         margins[self.kept_rows] = u + self.offset
-        value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
+        value = float(p.row_sums(margins, np.zeros(p.n))[0])
         size = max(abs(value), abs(p.start_value), 1e-300) if math.isfinite(value) else 1.0
         return FIRST_PRODUCT * size
 
@@ -344,7 +343,7 @@ class Interior(Method):
         p = self.problem
         margins = np.zeros(p.n)
         margins[self.kept_rows] = u + self.offset
-        value = float(loss_terms(margins, np.zeros(p.n), p.b, p.c, p.loss)[0])
+        value = float(p.row_sums(margins, np.zeros(p.n))[0])
         value += 0.5 * float(self.l2 @ (x * x)) + float(self.l1 @ np.abs(x))
         return value if math.isfinite(value) else math.inf
 

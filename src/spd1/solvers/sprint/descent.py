@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ...data.strides import (
     add_line,
     largest_entry,
@@ -177,6 +175,9 @@ def descend(
     best_y,
     best_G,
     record,
+    places,
+    of_columns,
+    of_rows,
 ):
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
@@ -197,6 +198,8 @@ def descend(
         The best dual point, before it is scaled, and A'(c y) there.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
+    places, of_columns, of_rows : arrays of 3 x d (int64), 3 x d and 3 x n
+        To work with: a kernel that allocates nothing compiles sooner.
 
     Returns
     -------
@@ -204,9 +207,9 @@ def descend(
     """
     tol, floor, budget, left = limits
     n, d = len(u), len(x)
-    alive, ws, active = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
-    norms, peaks = np.empty(d), np.empty(d)
-    W, m, u_before, x_before = np.empty(n), np.empty(n), np.empty(n), np.empty(d)
+    alive, ws, active = places[0], places[1], places[2]
+    norms, peaks, x_before = of_columns[0], of_columns[1], of_columns[2]
+    W, m, u_before = of_rows[0], of_rows[1], of_rows[2]
     count, typical = 0, 0.0
     for j in range(d):
         norms[j] = line_square(L, j, c)

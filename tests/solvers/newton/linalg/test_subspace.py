@@ -12,6 +12,7 @@ from spd1.solvers.newton.linalg.subspace import (
     conjugate_gradients,
     newton_on_face,
     pinned,
+    scratch_for,
     walk,
 )
 from spd1.solvers.newton.linalg.working_set import Lines
@@ -41,7 +42,8 @@ def walked(H, gradient, z, lower, upper, damping, way="factor"):
         L = np.linalg.cholesky(np.eye(size) + R.T @ R)
         U, V = NO_ROWS, np.linalg.solve(L, R.T)
     new = z.copy()
-    walk(U, V, diagonal, -np.linalg.solve(damped, gradient), new, lower, upper, 100)
+    step, scratch = -np.linalg.solve(damped, gradient), scratch_for(len(new), 100)
+    walk(U, V, diagonal, step, new, lower, upper, 100, *scratch)
     return new, -model(H, gradient, new - z)
 
 

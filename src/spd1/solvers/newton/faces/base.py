@@ -29,7 +29,7 @@ import numpy as np
 from ....certificate.points import DualPoint, Pair
 from ....data.lines import LineStore
 from ....problem import Problem
-from ....terms import loss_domain
+from ....terms import domain_ends
 from ..tuning import INNER
 from .parts import fill_terms
 
@@ -153,10 +153,7 @@ class Face:
     @cached_property
     def domain(self) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the domain of phi*, row by row."""
-        p = self.problem
-        low, high = np.empty(p.n), np.empty(p.n)
-        loss_domain(p.b, p.loss, low, high)
-        return low, high
+        return domain_ends(self.problem.b, self.problem.loss)
 
     def margins_of(self, z: np.ndarray) -> np.ndarray:
         """M."""

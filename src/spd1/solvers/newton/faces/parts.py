@@ -127,8 +127,8 @@ def follow_slope(m, before, after, bend, flat):
             m[k] += (after[k] - before[k]) / bend[k]
 
 
-@kernel
-def inside_domain(z, c, low, high, y):
-    """Fill y = -z / c, inside its bounds in spite of rounding; zero where c is."""
-    for i in range(len(z)):
-        y[i] = min(max(-z[i] / c[i] if c[i] > 0.0 else 0.0, low[i]), high[i])
+def inside_domain(z: np.ndarray, c: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return y = -z / c, inside its bounds in spite of rounding; zero where c is."""
+    y = np.divide(z, c, out=np.zeros(len(z)), where=c > 0.0)
+    np.negative(y, out=y)
+    return np.clip(y, low, high, out=y)

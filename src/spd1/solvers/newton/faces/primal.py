@@ -60,9 +60,7 @@ class PrimalFace(Face):
         Small differences of large margins and targets would make another y of them.
         """
         p = self.problem
-        y = np.empty(p.n)
-        inside_domain(-self.slope, p.c, *self.domain, y)
-        return y
+        return inside_domain(-self.slope, p.c, *self.domain)
 
     def drift(self, dual: DualPoint, updates: float, largest: float) -> float:
         """Every update rounds the margins by eps |m|; the loss moves by its slope times that.

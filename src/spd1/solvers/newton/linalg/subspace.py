@@ -37,17 +37,15 @@ NO_ROWS = np.zeros((0, 0))
 
 
 @kernel
-def walk(U, V, diagonal, p, z, lower, upper, limit):
+def walk(U, V, diagonal, p, z, lower, upper, limit, free, names, pivots, rows):
     """From z towards the minimiser z + p on the box, from kink to kink; returns how many were met.
 
     A coordinate r that meets a kink leaves. With M the inverse of H for those that are left, the
     rest of the way (1 - t) p loses M_r (1 - t) p_r / M_rr, and M itself M_r M_r' / M_rr. Only the
-    rows of M that leave are ever asked for: each is computed, then updated by those before.
+    rows of M that leave are ever asked for: each is computed, then updated by those before. The
+    last four are made by ``scratch_for``.
     """
     size = len(z)
-    free = np.ones(size, dtype=np.bool_)
-    rows = np.empty((limit, size))
-    pivots, names = np.empty(limit), np.empty(limit, dtype=np.int64)
     for drops in range(limit):
         t, first = 1.0, -1
         for r in range(size):
@@ -81,11 +79,18 @@ def walk(U, V, diagonal, p, z, lower, upper, limit):
     return limit
 
 
+def scratch_for(size: int, limit: int) -> tuple[np.ndarray, ...]:
+    """What ``walk`` works with: who is free; names, pivots and rows of those that left."""
+    free, names = np.ones(size, dtype=np.bool_), np.empty(limit, dtype=np.int64)
+    return free, names, np.empty(limit), np.empty((limit, size))
+
+
 @helper
 def row_of_factor(U, r, x):
     """Row r of (U'U)^-1, U upper triangular."""
     size = len(x)
-    x[:] = 0.0
+    for k in range(size):
+        x[k] = 0.0
     x[r] = 1.0
     for i in range(r, size):
         value = x[i] / U[i, i]
@@ -102,7 +107,8 @@ def row_of_factor(U, r, x):
 @helper
 def row_in_margins(V, diagonal, r, x):
     """Row r of D^-1/2 (1 - V'V) D^-1/2."""
-    x[:] = 0.0
+    for k in range(len(x)):
+        x[k] = 0.0
     for i in range(len(V)):
         value, line = V[i, r], V[i]
         for k in range(len(x)):
@@ -224,7 +230,8 @@ def walked(U: np.ndarray, V: np.ndarray, box: Box, step: np.ndarray) -> np.ndarr
         return new
     new = box.z.copy()
     if np.all(np.isfinite(step)):
-        walk(U, V, box.l2, step, new, box.low, box.high, DROPS)
+        scratch = scratch_for(len(new), DROPS)
+        walk(U, V, box.l2, step, new, box.low, box.high, DROPS, *scratch)
     return new
 
 
