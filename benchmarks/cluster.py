@@ -147,28 +147,38 @@ def one_process(A: Any, b: np.ndarray, name: str, args: Any) -> None:
         say(name, "one process", tol, seconds, result)
 
 
-def on_cluster(client: Any, X: Any, b: np.ndarray, name: str, grid: str, args: Any) -> None:
-    problem = spd1.Problem(X, b, PROBLEMS[name][0])
-    with placed(problem, client) as here:
-        here = here.with_regularizer(regularizer(name, here, args))
-        traffic = here.grid.team.traffic
-        for method in args.methods.split(","):
-            for tol in args.tols:
-                before: list[Any] = []
+def on_cluster(client: Any, X: Any, b: np.ndarray, grid: str, args: Any) -> None:
+    """All problems on data that is placed once."""
+    with placed(spd1.Problem(X, b), client) as first:
+        for name in args.problems.split(","):
+            here = spd1.Problem(X, b, PROBLEMS[name][0]).moved(first.grid)
+            here = here.with_regularizer(regularizer(name, here, args))
+            for method in args.methods.split(","):
+                for tol in args.tols:
+                    try:
+                        time_it(client, here, name, grid, method, tol, args)
+                    except spd1.IncompatibleError as error:
+                        print(f"{name:14s} dask {grid} {method} refuses: {error}")
 
-                def run(method=method, tol=tol, before=before):
-                    before[:] = [traffic.rounds, traffic.sent + traffic.received]
-                    smooth.MANY_PRODUCTS = math.inf if "plain" in method else MANY_PRODUCTS
-                    return spd1.solve(
-                        here, method.split()[-1], tol=tol, engine="dask", client=client,
-                        max_seconds=args.max_seconds,
-                    )  # fmt: skip
 
-                seconds, result = best_of(args, run)
-                rounds = traffic.rounds - before[0]
-                moved = traffic.sent + traffic.received - before[1]
-                way = f"dask {grid} {method}"
-                say(name, way, tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
+def time_it(
+    client: Any, here: Any, name: str, grid: str, method: str, tol: float, args: Any
+) -> None:
+    traffic = here.grid.team.traffic
+    before: list[Any] = []
+
+    def run() -> Any:
+        before[:] = [traffic.rounds, traffic.sent + traffic.received]
+        smooth.MANY_PRODUCTS = math.inf if "plain" in method else MANY_PRODUCTS
+        return spd1.solve(
+            here, method.split()[-1], tol=tol, engine="dask", client=client,
+            max_seconds=args.max_seconds,
+        )  # fmt: skip
+
+    seconds, result = best_of(args, run)
+    rounds = traffic.rounds - before[0]
+    moved = traffic.sent + traffic.received - before[1]
+    say(name, f"dask {grid} {method}", tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
 
 
 def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
@@ -249,8 +259,7 @@ def main() -> None:
         ):
             X = data.chunked()
             b = data.labels(X)
-            for name in args.problems.split(","):
-                on_cluster(client, X, b, name, grid, args)
+            on_cluster(client, X, b, grid, args)
             if args.peers:
                 dask_ml(X, b, args)
 

@@ -174,7 +174,8 @@ class Team:
         if not self.source.lazy:
             return {}
         keys = {place: self.source.chunks[place].key for place in places}
-        found = self.client.sync(self._asked, self.client.scheduler.who_has(keys=list(keys.values())))
+        question = self.client.scheduler.who_has(keys=list(keys.values()))
+        found = self.client.sync(self._asked, question)
         return {place: list(found.get(key, ())) for place, key in keys.items()}
 
     def _seat(self, address: str, places: list[Place], n_threads: int) -> Seat:

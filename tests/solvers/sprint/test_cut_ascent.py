@@ -143,6 +143,19 @@ def test_a_run_that_goes_on(tmp_path, rng):
     np.testing.assert_array_equal(found.x, whole.x)
 
 
+def test_auto_takes_it_where_rows_can_not_be_copied_and_lets_it_give_way(rng):
+    A, b = labelled(rng, n=120, d=60)
+    for l2, begins in ((0.1, "auto: ascent ("), (1e-6, "auto: ascent, then newton")):
+        problem = cut(A, b, "squared_hinge", L2(l2), 3)
+        assert "newton" in solve(problem, tol=1e-4).method  # they fit
+        problem.grid.copies = 1000.0
+        found = solve(problem)
+        assert found.converged
+        assert found.method.startswith(begins)
+        whole = Problem(A, b, "squared_hinge", L2(l2))
+        assert certify(found.x, whole, found.y).rel_gap <= 1.01e-6
+
+
 def test_refusals(rng):
     A, b = labelled(rng)
     problem = Problem(A, b, "logistic", L2(0.1))
