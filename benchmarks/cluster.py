@@ -1,14 +1,18 @@
 """Time, rounds and bytes of a cluster on this machine, beside one process.
 
     python benchmarks/cluster.py                                  small data: some minutes
-    python benchmarks/cluster.py --gigabytes 4 --columns 5000     made on the workers, never here
+    python benchmarks/cluster.py --gigabytes 4 --columns 5000 --once
     python benchmarks/cluster.py --data gisette-like --folder FOLDER
     python benchmarks/cluster.py --data 20news-compsci --folder FOLDER --grids 2x1,1x2,2x2
+    python benchmarks/cluster.py --methods newton,rows,ascent     ways to do it, beside each other
     python benchmarks/cluster.py --peers                          dask-ml, where it is installed
 
-Every way runs once to compile and is then timed; the fastest of ``--repeats`` counts. "rounds" are
-waits for the cluster, "moved" all bytes of arrays that travelled, "least" those of x and y once
-in a pass: 8 (n + d). Wall-clock time on a machine that others use is noisy.
+gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; chunks
+are made on the workers. One process makes the same for itself, and has let go of it when the
+cluster starts. Every way runs once to compile and is then timed, unless ``--once``; the fastest of
+``--repeats`` counts. "rounds" are waits for the cluster, "moved" all bytes of arrays that
+travelled, "least" those of x and y once in a pass: 8 (n + d). "plain newton" is Newton's method
+without its preconditioner. Wall-clock time on a machine that others use is noisy.
 """
 
 from __future__ import annotations
@@ -20,70 +24,113 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
+from race_problems import unit_range
 
 import spd1
 from spd1.cluster import placed
 from spd1.data.chunked import sizes
 from spd1.io import read_data
+from spd1.solvers.newton import smooth
+from spd1.solvers.newton.tuning import MANY_PRODUCTS
 
-PROBLEMS = {
-    "logistic": ("logistic", 0.0, 1e-3),
-    "squared_hinge": ("squared_hinge", 0.0, 1e-3),
-    "hinge": ("hinge", 0.0, 1e-3),
-    "lasso": ("squared", 0.1, 0.0),
+PROBLEMS = {  # loss, l1 as a share of the smallest that leaves all at zero, whether l2
+    "logistic": ("logistic", 0.0, True),
+    "squared_hinge": ("squared_hinge", 0.0, True),
+    "hinge": ("hinge", 0.0, True),
+    "lasso": ("squared", 0.1, False),
+}
+L2S = {"gisette-like": 1e-2, "20news-compsci": 1e-4}  # else 1e-3
+PATIENCE = {  # others may stop this machine's processes for minutes
+    "distributed.scheduler.worker-ttl": "1 hour",
+    "distributed.comm.timeouts.tcp": "600s",
+    "distributed.comm.timeouts.connect": "600s",
 }
 
 
-def block(_: np.ndarray, columns: int, block_info: Any = None) -> np.ndarray:
+def normal(place: Any, shape: Any) -> np.ndarray:
     """A chunk of normal entries, the same whoever makes it."""
-    place = block_info[None]["chunk-location"]
-    shape = block_info[None]["chunk-shape"]
     return np.random.default_rng((7, *place)).standard_normal(shape)
 
 
-def synthetic(gigabytes: float, columns: int, grid: tuple[int, int]) -> tuple[Any, np.ndarray]:
-    """Dense data that only workers hold, and labels that half follow from it."""
-    n = max(int(gigabytes * 2**30 / 8 / columns), 100)
-    chunks = sizes(n, grid[0]), sizes(columns, grid[1])
-    X = da.map_blocks(block, da.zeros((n, columns), chunks=chunks), columns, dtype=float)
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal(columns)
-    return X, (X @ x, math.sqrt(columns) * rng.standard_normal(n))
+def block(_: np.ndarray, block_info: Any = None) -> np.ndarray:
+    return normal(block_info[None]["chunk-location"], block_info[None]["chunk-shape"])
 
 
-def from_file(folder: Path, name: str, grid: tuple[int, int]) -> tuple[Any, np.ndarray]:
+class Data:
+    """Where a matrix comes from: a file, or nowhere."""
+
+    def __init__(self, args: Any, grid: tuple[int, int]) -> None:
+        self.args, self.grid, self.A = args, grid, None
+        if args.data:
+            self.A, self.b = from_file(args.folder, args.data)
+            self.shape = self.A.shape
+        else:
+            n = max(int(args.gigabytes * 2**30 / 8 / args.columns), 100)
+            self.shape, self.b = (n, args.columns), None
+        self.chunks = sizes(self.shape[0], grid[0]), sizes(self.shape[1], grid[1])
+
+    def here(self) -> Any:
+        """In this process."""
+        if self.A is not None:
+            return self.A
+        rows, columns = (np.cumsum([0, *sides]) for sides in self.chunks)
+        A = np.empty(self.shape)
+        for p, (top, end) in enumerate(pairwise(rows)):
+            for q, (left, right) in enumerate(pairwise(columns)):
+                A[top:end, left:right] = normal((p, q), (end - top, right - left))
+        return A
+
+    def chunked(self) -> Any:
+        """As a dask array."""
+        if self.A is None:
+            return da.map_blocks(block, da.zeros(self.shape, chunks=self.chunks), dtype=float)
+        if isinstance(self.A, np.ndarray):
+            return da.from_array(self.A, chunks=self.chunks)
+        rows, parts = (np.cumsum([0, *sides]) for sides in self.chunks)
+        return da.block(
+            [
+                [
+                    da.from_array(self.A[a:b, c:e], chunks=(b - a, e - c), asarray=False)
+                    for c, e in pairwise(parts)
+                ]
+                for a, b in pairwise(rows)
+            ]
+        )
+
+    def labels(self, A: Any) -> np.ndarray:
+        """Those of the file, or ones that half follow from the data."""
+        if self.b is None:
+            n, d = self.shape
+            rng = np.random.default_rng(0)
+            margins = np.asarray(A @ rng.standard_normal(d))
+            self.b = np.where(margins + math.sqrt(d) * rng.standard_normal(n) > 0, 1.0, -1.0)
+        return self.b
+
+
+def from_file(folder: Path, name: str) -> tuple[Any, np.ndarray]:
     data = read_data(folder / f"{name}.svm.bz2")
-    A = data.A.toarray() if data.A.nnz > 0.3 * np.prod(data.A.shape) else sp.csr_array(data.A)
     labels = np.where(data.b == np.unique(data.b)[-1], 1.0, -1.0)
-    chunks = sizes(A.shape[0], grid[0]), sizes(A.shape[1], grid[1])
-    if isinstance(A, np.ndarray):
-        return da.from_array(A, chunks=chunks), labels
-    rows, parts = np.cumsum([0, *chunks[0]]), np.cumsum([0, *chunks[1]])
-    blocks = [
-        [
-            da.from_array(A[a:b, c:e], chunks=(b - a, e - c), asarray=False)
-            for c, e in pairwise(parts)
-        ]
-        for a, b in pairwise(rows)
-    ]
-    return da.block(blocks), labels
+    return (unit_range(data.A) if name == "gisette-like" else sp.csr_array(data.A)), labels
 
 
-def regularizer(name: str, problem: Any) -> Any:
-    _, share, l2 = PROBLEMS[name]
+def regularizer(name: str, problem: Any, args: Any) -> Any:
+    _, share, curved = PROBLEMS[name]
+    l2 = L2S.get(args.data, 1e-3) if curved else 0.0
     l1 = share * float(np.abs(problem.pull_at_zero).max())
     return spd1.ElasticNet(l1=l1, l2=l2)
 
 
-def best_of(repeats: int, run: Any) -> tuple[float, Any]:
+def best_of(args: Any, run: Any) -> tuple[float, Any]:
     """Seconds of the fastest run, and its result; a first one compiles."""
-    run()
+    if not args.once:
+        run()
     found = []
-    for _ in range(repeats):
+    for _ in range(args.repeats):
         began = time.perf_counter()
         result = run()
         found.append((time.perf_counter() - began, result))
@@ -92,33 +139,46 @@ def best_of(repeats: int, run: Any) -> tuple[float, Any]:
 
 def one_process(A: Any, b: np.ndarray, name: str, args: Any) -> None:
     problem = spd1.Problem(A, b, PROBLEMS[name][0])
-    problem = problem.with_regularizer(regularizer(name, problem))
+    problem = problem.with_regularizer(regularizer(name, problem, args))
     for tol in args.tols:
-        seconds, result = best_of(args.repeats, lambda tol=tol: spd1.solve(problem, tol=tol))
+        seconds, result = best_of(
+            args, lambda tol=tol: spd1.solve(problem, tol=tol, max_seconds=args.max_seconds)
+        )
         say(name, "one process", tol, seconds, result)
 
 
-def on_cluster(client: Any, X: Any, b: np.ndarray, name: str, grid: str, args: Any) -> None:
-    problem = spd1.Problem(X, b, PROBLEMS[name][0])
-    with placed(problem, client) as here:
-        here = here.with_regularizer(regularizer(name, here))
-        traffic = here.grid.team.traffic
-        for method in args.methods.split(","):
-            for tol in args.tols:
-                before: list[Any] = []
+def on_cluster(client: Any, X: Any, b: np.ndarray, grid: str, args: Any) -> None:
+    """All problems on data that is placed once."""
+    with placed(spd1.Problem(X, b), client) as first:
+        for name in args.problems.split(","):
+            here = spd1.Problem(X, b, PROBLEMS[name][0]).moved(first.grid)
+            here = here.with_regularizer(regularizer(name, here, args))
+            for method in args.methods.split(","):
+                for tol in args.tols:
+                    try:
+                        time_it(client, here, name, grid, method, tol, args)
+                    except spd1.IncompatibleError as error:
+                        print(f"{name:14s} dask {grid} {method} refuses: {error}")
 
-                def run(method=method, tol=tol, before=before):
-                    before[:] = [traffic.rounds, traffic.sent + traffic.received]
-                    return spd1.solve(
-                        here, method, tol=tol, engine="dask", client=client,
-                        max_seconds=args.max_seconds,
-                    )  # fmt: skip
 
-                seconds, result = best_of(args.repeats, run)
-                rounds = traffic.rounds - before[0]
-                moved = traffic.sent + traffic.received - before[1]
-                way = f"dask {grid} {method}"
-                say(name, way, tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
+def time_it(
+    client: Any, here: Any, name: str, grid: str, method: str, tol: float, args: Any
+) -> None:
+    traffic = here.grid.team.traffic
+    before: list[Any] = []
+
+    def run() -> Any:
+        before[:] = [traffic.rounds, traffic.sent + traffic.received]
+        smooth.MANY_PRODUCTS = math.inf if "plain" in method else MANY_PRODUCTS
+        return spd1.solve(
+            here, method.split()[-1], tol=tol, engine="dask", client=client,
+            max_seconds=args.max_seconds,
+        )  # fmt: skip
+
+    seconds, result = best_of(args, run)
+    rounds = traffic.rounds - before[0]
+    moved = traffic.sent + traffic.received - before[1]
+    say(name, f"dask {grid} {method}", tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
 
 
 def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
@@ -128,19 +188,25 @@ def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
     except ImportError as error:
         print(f"dask-ml is left out: {error}")
         return
-    X = X.rechunk((X.chunks[0], -1))
+    X = X.rechunk((X.chunks[0], -1)).persist()
     y = da.from_array((b > 0).astype(int), chunks=X.chunks[0])
-    _, _, l2 = PROBLEMS["logistic"]
+    l2 = L2S.get(args.data, 1e-3)
     problem = spd1.Problem(X, b, "logistic", spd1.L2(l2))
-    for solver in ("lbfgs", "admm"):
-        model = LogisticRegression(
-            solver=solver, C=1.0 / (l2 * len(b)), fit_intercept=False, max_iter=200, tol=1e-8
-        )
-        began = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - began
-        gap = spd1.certify(np.ravel(model.coef_), problem).rel_gap
-        print(f"{'logistic':14s} dask-ml {solver:17s} {seconds:8.2f} s  ends at {gap:.1e}")
+    for solver in ("lbfgs", "admm", "gradient_descent", "newton"):
+        for rounds in (20, 200) if solver in ("lbfgs", "gradient_descent") else (20,):
+            model = LogisticRegression(
+                solver=solver, C=l2 * len(b), fit_intercept=False, max_iter=rounds, tol=1e-12
+            )  # their C multiplies the penalty
+            began = time.perf_counter()
+            try:
+                model.fit(X, y)
+            except Exception as error:
+                print(f"logistic dask-ml {solver}: {type(error).__name__}: {error}"[:300])
+                break
+            seconds = time.perf_counter() - began
+            gap = spd1.certify(np.ravel(model.coef_), problem).rel_gap
+            way = f"dask-ml {solver} {rounds}"
+            print(f"{'logistic':14s} {way:26s} {seconds:8.2f} s  ends at {gap:.1e}", flush=True)
 
 
 def say(name: str, way: str, tol: float, seconds: float, result: Any, rounds: float = 0,
@@ -167,6 +233,7 @@ def parse() -> Any:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--max-seconds", type=float, default=120.0)
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-3, 1e-6])
+    parser.add_argument("--once", action="store_true", help="no run before the one that is timed")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--no-single", action="store_true", help="leave one process out")
     return parser.parse_args()
@@ -174,23 +241,25 @@ def parse() -> Any:
 
 def main() -> None:
     args = parse()
-    with (
-        LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=":0") as made,
-        Client(made) as client,
-    ):
-        for number, grid in enumerate(args.grids.split(",")):
-            cut = tuple(int(size) for size in grid.split("x"))
-            if args.data:
-                X, b = from_file(args.folder, args.data, cut)
-            else:
-                X, (margins, noise) = synthetic(args.gigabytes, args.columns, cut)
-                b = np.where(margins.compute() + noise > 0, 1.0, -1.0)
-            print(f"{X.shape[0]} x {X.shape[1]}, {args.workers} workers, grid {grid}", flush=True)
-            A = None if args.no_single or number else X.compute()
+    dask.config.set(PATIENCE)
+    for number, grid in enumerate(args.grids.split(",")):
+        cut = tuple(int(size) for size in grid.split("x"))
+        data = Data(args, cut)
+        print(f"{data.shape[0]} x {data.shape[1]}, {args.workers} workers, grid {grid}", flush=True)
+        if not (args.no_single or number):
+            A = data.here()
             for name in args.problems.split(","):
-                if A is not None:
-                    one_process(A, b, name, args)
-                on_cluster(client, X, b, name, grid, args)
+                one_process(A, data.labels(A), name, args)
+            del A
+        with (
+            LocalCluster(
+                n_workers=args.workers, threads_per_worker=1, dashboard_address=":0"
+            ) as made,
+            Client(made) as client,
+        ):
+            X = data.chunked()
+            b = data.labels(X)
+            on_cluster(client, X, b, grid, args)
             if args.peers:
                 dask_ml(X, b, args)
 

@@ -90,6 +90,20 @@ def test_tile_methods_in_rounds(client, method, rng):
         same_run(solve(X, method, engine="dask", client=client, **settings), expected)
 
 
+@pytest.mark.parametrize("loss", ["logistic", pytest.param("hinge", marks=SLOW)])
+def test_passes_on_each_tile_and_safe_sums(client, loss, rng):
+    A, b = labelled(rng, n=60, d=30)
+    for sparse in (False, True):
+        problem = cut_problem(A, b, loss, L2(0.02), (3, 1), sparse)
+        expected = solve(problem, "ascent", engine="threads")
+        assert expected.converged
+        X = Problem(chunked(A, (3, 1), sparse), b, loss, L2(0.02))
+        same_run(solve(X, "ascent", engine="dask", client=client), expected)
+    with pytest.raises(IncompatibleError, match="whole rows"):
+        X = Problem(chunked(A, (3, 2)), b, loss, L2(0.02))
+        solve(X, "ascent", engine="dask", client=client)
+
+
 def test_any_number_of_workers(client, rng):
     A, b = labelled(rng)
     problem = Problem(chunked(A, (4, 2)), b, "logistic", L2(0.01))
@@ -170,6 +184,21 @@ def test_what_travels_is_vectors(client, rng):
         assert traffic.messages - messages == 2
         assert traffic.sent - sent == 2 * 60 * 8
         assert traffic.received - received == 400 * 8
+
+
+def test_what_a_holder_has_is_not_sent_again(client, rng):
+    """The bend of conjugate gradients, and what a task wrote where the next one begins with it."""
+    A, b = labelled(rng, n=400, d=60)
+    with placed(Problem(chunked(A, (4, 1)), b, reg=L2(1.0)), client) as problem:
+        traffic, bend = problem.grid.team.traffic, rng.random(400)
+        for expected in (400 + 2 * 60, 2 * 60):
+            sent = traffic.sent
+            found = problem.grid.curved(bend, np.ones(60))
+            assert traffic.sent - sent == 8 * expected
+            np.testing.assert_allclose(found, A.T @ (bend * A.sum(axis=1)), atol=1e-11)
+        bend[7] += 1.0  # in place: the holder's copy is another one now
+        found = problem.grid.curved(bend, np.ones(60))
+        np.testing.assert_allclose(found, A.T @ (bend * A.sum(axis=1)), atol=1e-11)
 
 
 # Refusals, all before any work starts

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from distributed import Client
 
 from spd1 import L1, L2, ClusterError, Problem, solve, write_store
 from spd1.cluster import placed, tuning
@@ -50,11 +54,12 @@ def test_a_worker_that_is_killed(monkeypatch, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["auto", "rows"])
+@pytest.mark.parametrize("method", ["auto", "rows", "ascent"])
 def test_five_workers_that_are_killed(method, monkeypatch, tmp_path, rng):
     """Of six: nannies start others, but nobody waits for them."""
     A, b = labelled(rng, n=400, d=50)
-    store = write_store(tmp_path / "a.store", A, b, tiles=(4, 2))
+    tiles = (8, 1) if method == "ascent" else (4, 2)
+    store = write_store(tmp_path / "a.store", A, b, tiles=tiles)
     problem = Problem(store, loss="logistic", reg=L1(1e-3) if method == "auto" else L2(1e-3))
     settings = {"method": method, "tol": 1e-9, "max_passes": 200, "engine": "dask"}
     with cluster_of(6, processes=True) as client:
@@ -137,3 +142,60 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, rng):
     assert found.converged
     np.testing.assert_array_equal(found.x, expected.x)
     np.testing.assert_array_equal(found.y, expected.y)
+
+
+@contextmanager
+def cluster_with_a_scheduler_to_kill(folder):
+    """A scheduler and two workers, each a process of its own; the scheduler's and a client."""
+    file = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    started = [
+        subprocess.Popen(
+            [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+             "--scheduler-file", str(file)], **quietly,
+        )
+    ]  # fmt: skip
+    try:
+        started += [
+            subprocess.Popen(
+                [*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny",
+                 "--no-dashboard", "--host", "127.0.0.1"], **quietly,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        while not file.exists():
+            time.sleep(0.1)
+        with Client(scheduler_file=str(file), set_as_default=False, timeout=60) as client:
+            client.wait_for_workers(2, timeout=120)
+            yield client, started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["auto", "ascent"])
+def test_a_scheduler_that_is_killed(method, tmp_path, rng):
+    """The run ends with a name, and goes on from its checkpoint on another cluster."""
+    A, b = labelled(rng, n=200, d=40)
+    X = chunked(A, (3, 1), True)
+    problem = Problem(X, b, "logistic", L1(1e-3) if method == "auto" else L2(1e-3))
+    settings = {"method": method, "engine": "dask", "tol": 1e-9, "every": 1e-9}
+    with cluster_of(2) as client:
+        expected = solve(problem, client=client, checkpoint=tmp_path / "whole", **settings)
+    looks = []
+    with cluster_with_a_scheduler_to_kill(tmp_path) as (client, scheduler):
+
+        def kill(row):
+            looks.append(row)
+            if len(looks) == len(expected.trace.rows) // 2:
+                scheduler.kill()
+
+        with pytest.raises(ClusterError, match="if the run had a checkpoint, start it again"):
+            solve(problem, client=client, checkpoint=tmp_path / "part", callback=kill, **settings)
+    assert 2 <= len(looks) < len(expected.trace.rows)
+    with cluster_of(3) as client:
+        found = solve(problem, client=client, checkpoint=tmp_path / "part", **settings)
+    same_run(found, expected)

@@ -128,11 +128,14 @@ class Team:
             time.sleep(0.1)
 
     async def _present(self) -> dict[str, int]:
+        return dict(await self._asked(self.client.scheduler.ncores()))
+
+    async def _asked(self, question: Any) -> Any:
+        """What the scheduler answers, within the limit."""
         try:
-            found = await asyncio.wait_for(self.client.scheduler.ncores(), self.limit)
+            return await asyncio.wait_for(question, self.limit)
         except (TimeoutError, OSError) as error:
             raise ClusterError(f"the scheduler does not answer ({error!r}): {RESUME}") from None
-        return dict(found)
 
     def settle(self, places: list[Place]) -> None:
         """Find holders for tiles, until every one has one."""
@@ -171,7 +174,8 @@ class Team:
         if not self.source.lazy:
             return {}
         keys = {place: self.source.chunks[place].key for place in places}
-        found = self.client.sync(self.client.scheduler.who_has, keys=list(keys.values()))
+        question = self.client.scheduler.who_has(keys=list(keys.values()))
+        found = self.client.sync(self._asked, question)
         return {place: list(found.get(key, ())) for place, key in keys.items()}
 
     def _seat(self, address: str, places: list[Place], n_threads: int) -> Seat:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError, ParameterError, install
+from ..cluster.tuning import LONGEST_WAIT
+from ..errors import ClusterError, DataError, ParameterError, install
 from ..files import format_of
 from .data import read_data
 
@@ -134,7 +135,22 @@ def agreed(files: list[Path], sizes: list[Size], kind: str, n_features: int | No
 
 
 def _computed_by(client: Any) -> Any:
-    return lambda *asked: client.gather(client.compute(list(asked)))
+    def compute(*asked: Any) -> list[Any]:
+        from distributed import wait
+
+        futures = client.compute(list(asked))
+        try:
+            wait(futures, timeout=LONGEST_WAIT)
+        except TimeoutError:
+            late = sum(not future.done() for future in futures)
+            raise ClusterError(
+                f"the sizes of {late} of {len(futures)} parts did not come within "
+                f"{LONGEST_WAIT:.0f} s: are there workers, and do they see the folder?"
+            ) from None
+        found: list[Any] = client.gather(futures)
+        return found
+
+    return compute
 
 
 def _read(file: str, options: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ through the d x d matrix of few columns, or by conjugate gradients that read A o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,16 +17,19 @@ from ...data.blocks import Scratch
 from ...problem import Problem
 from .linalg.cholesky import damped_cholesky, solve_by
 from .linalg.gram import Sample
+from .linalg.sampled import SampledRows, rows_to_sample
 from .linalg.subspace import conjugate_gradients
 from .tuning import (
     CG_LIMIT,
     CG_PASSES,
     ENTRY,
+    FEWEST_SAMPLED,
     FLOP,
     HARD_PASSES,
     LARGEST_ONCE,
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
+    MANY_PRODUCTS,
     OUTER_PAIR,
     ROUGH_BALANCE,
     RUN_STEPS,
@@ -74,6 +78,8 @@ class SmoothDirection:
         self.scratch = Scratch()
         self.gram: np.ndarray | None = None
         self.passes = 0.0  # of conjugate gradients
+        self.longest = 0.0  # the same of one step
+        self.sampled: SampledRows | None = None
 
     def solve(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
         """The step from a point with this gradient.
@@ -141,4 +147,23 @@ class SmoothDirection:
             return out
 
         scale = self.l2 + (float(bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
-        return conjugate_gradients(curved, -gradient, scale, accuracy, CG_LIMIT, p.grid.ledger)
+        before, solve = self.passes, self._preconditioner(bend)
+        step = conjugate_gradients(
+            curved, -gradient, scale, accuracy, CG_LIMIT, p.grid.ledger, solve
+        )
+        self.longest = max(self.longest, self.passes - before)
+        return step
+
+    def _preconditioner(self, bend: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """From a sample of rows, where a product means messages and a step took many of them."""
+        grid = self.problem.grid
+        if grid.shape == (1, 1) or self.longest < MANY_PRODUCTS:
+            return None
+        if self.sampled is None:
+            count = rows_to_sample(grid)
+            if count < FEWEST_SAMPLED:
+                return None
+            self.sampled = SampledRows(
+                grid, self.l2, self.problem.column_norms_squared, count
+            )
+        return self.sampled.solve if self.sampled.at(bend) else None

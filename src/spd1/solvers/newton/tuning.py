@@ -122,6 +122,15 @@ ROUGH_BALANCE = 0.1  # of the curvature, with which rows give way to a column wi
 RUN_STEPS = 6  # of Newton's in a whole run, roughly
 LATE_STEPS = 3  # the same when conjugate gradients have slowed down
 
+# A preconditioner from a sample of rows, where the data is cut (``linalg/sampled.py``)
+MANY_PRODUCTS = 12  # of conjugate gradients in one step, from which on it is made
+SAMPLED_SHARE = 1.0 / 16.0  # of the rows: 375 of gisette-like's, ...
+SAMPLED_ROWS = 1000  # ... at most: a product with them must cost less than one with a tile, ...
+SAMPLED_BYTES = 64e6  # ... and a copy of them less than a hundred messages
+FEWEST_SAMPLED = 50
+STALE_CURVATURE = 3.0  # times, beyond which the sample is looked at anew
+STILL_BENDS = 0.7  # of what the best sample would have: below, other rows are copied
+
 # The line search
 ARMIJO = 1e-2
 SHORTEST = 1e-10  # of a step

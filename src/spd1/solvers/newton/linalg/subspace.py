@@ -8,6 +8,7 @@ towards it until a coordinate meets a kink, drop that one, go on towards what is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,14 +278,15 @@ def conjugate_gradients(
     accuracy: float,
     limit: int,
     ledger: Reads | None = None,
+    solve: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Solve H step = right to a relative residual, with a diagonal preconditioner.
+    """Solve H step = right to a relative residual, with a diagonal preconditioner or another.
 
     Every product reads the data: a ledger that is spent ends it with what there is.
     """
     step = np.zeros_like(right)
     rest = right.copy()
-    scaled = rest / scale
+    scaled = rest / scale if solve is None else solve(rest)
     direction = scaled.copy()
     size = float(rest @ scaled)
     goal = accuracy * accuracy * size
@@ -298,7 +300,7 @@ def conjugate_gradients(
         t = size / bent
         step += t * direction
         rest -= t * image
-        scaled = rest / scale
+        scaled = rest / scale if solve is None else solve(rest)
         before, size = size, float(rest @ scaled)
         direction = scaled + (size / before) * direction
     return step
