@@ -172,7 +172,7 @@ def _check_scoring(name: str) -> None:
 
 def pick(search: Any, rule: str) -> int:
     """Index of the alpha that a rule takes."""
-    from ..linear_model._erm_cv import chosen
+    from ..linear_model._erm_search import chosen
 
     return chosen(search.scores_, search.alphas_, rule)
 
