@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo reproduce test test-plain test-full lint bench docs wheel clean
+.PHONY: help demo reproduce test test-plain test-full lint bench wheel clean
 
 help:
 	@echo "make demo       solve the paper's problem and a real one, print certificates, draw a picture"
@@ -17,8 +17,8 @@ help:
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
 	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
-	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
 	@echo "make wheel      a wheel with compiled kernels, for this Python and Numba: dist/"
+	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
 
 $(BIN)/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
@@ -43,7 +43,7 @@ $(VENV)/lint.stamp: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/docs.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[docs]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -78,6 +78,7 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/race.py $(RACE)
 
 # Warnings are errors; the second run looks for links between pages that lead nowhere.
+.PHONY: docs
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -D plot_gallery=0 docs docs/_build/linkcheck
@@ -89,5 +90,6 @@ wheel: $(VENV)/demo.stamp
 	SPD1_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction docs/_build docs/auto_examples docs/reference/generated
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/_build docs/auto_examples docs/reference/generated
