@@ -81,7 +81,7 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 .PHONY: docs
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
-	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -D plot_gallery=0 docs docs/_build/linkcheck
+	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -d docs/_build/html/.doctrees docs docs/_build/linkcheck
 
 # Kernels that others will run: nothing of this machine's cache, nothing of its processor's own.
 wheel: $(VENV)/demo.stamp
