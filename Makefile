@@ -17,9 +17,9 @@ help:
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      the benchmarks of benchmarks/, last the race against other packages"
 	@echo "                (SPD1_DATA: folder of the real data; RACE: options, such as --quick)"
-	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
 	@echo "make package    sdist and plain wheel, each installed and tried: dist/"
 	@echo "make wheel      a wheel with compiled kernels, for this Python and Numba: dist/"
+	@echo "make docs       the documentation, gallery included: docs/_build/html/index.html (minutes)"
 
 $(BIN)/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
@@ -79,9 +79,10 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/race.py $(RACE)
 
 # Warnings are errors; the second run looks for links between pages that lead nowhere.
+.PHONY: docs
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
-	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -D plot_gallery=0 docs docs/_build/linkcheck
+	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -d docs/_build/html/.doctrees docs docs/_build/linkcheck
 
 # Kernels that others will run: nothing of this machine's cache, nothing of its processor's own.
 wheel: $(VENV)/demo.stamp
@@ -98,5 +99,6 @@ package: $(BIN)/python
 	$(PYTHON) tests/try_package.py dist/*.tar.gz
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction docs/_build docs/auto_examples docs/reference/generated
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist demo-output reproduction
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/_build docs/auto_examples docs/reference/generated

@@ -38,7 +38,7 @@ templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # an object below (the gallery's order) is not pickled
 smartquotes = False  # options of the command line begin with two hyphens
 nitpicky = True
-nitpick_ignore_regex = [(r"py:obj", r"sparse_coef_")]  # numpydoc links properties of a class by name
+nitpick_ignore = [("py:obj", "sparse_coef_")]  # numpydoc links properties of a class by name
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
@@ -93,6 +93,8 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
+
+
 def plain_bars(_app, _what, _name, _obj, _options, lines):
     """Docstrings write absolute values as in |x|, which is a substitution to reST: escape them."""
     literal = False

@@ -60,7 +60,7 @@ for name, label in methods.items():
     panels[1].plot(np.maximum(trace.seconds, 1e-4), best, **style)
 panels[0].set(xlabel="passes", ylabel="certified relative gap", xscale="log", yscale="log")
 panels[1].set(xlabel="seconds", xscale="log", yscale="log")
-panels[0].legend(fontsize="small")
+figure.legend(ncols=4, fontsize="small", loc="outside lower center")
 for axes in panels:
     axes.grid(alpha=0.3)
 plt.show()

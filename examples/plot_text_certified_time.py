@@ -109,8 +109,8 @@ curves["spd1"] = curve(lambda tol: LogisticRegression(C=C, tol=tol), [1e-1, 1e-3
 # spd1 ``tol`` *is* the gap: its points lie at or below the tolerance asked for, so you know where a
 # fit will end before it starts.
 #
-# On small sparse text like this every fit takes milliseconds, and liblinear, made for it, is hard to
-# beat. (It also penalises the intercept, and is measured by that objective.) Larger data, l1 and
+# On small sparse text like this every fit takes milliseconds, and liblinear, made for it, is hard
+# to beat. (It also penalises the intercept, and is measured by that objective.) Larger data, l1 and
 # losses with corners are another matter: :doc:`../laboratory/race` has the numbers.
 
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -58,6 +58,7 @@ answers_by_name = {"serial": serial, **{str(k): answers[k] for k in counts}}
 difference = [np.max(np.abs(found.x - answers[1].x)) for found in answers_by_name.values()]
 bars = right.bar(list(answers_by_name), difference, color="tab:red")
 right.bar_label(bars, [f"{value:.0e}" if value else "0" for value in difference])
+right.margins(y=0.2)
 right.set(xlabel="threads", ylabel="largest difference in a coefficient")
 right.set_title("difference from one thread")
 plt.show()

@@ -10,7 +10,13 @@ import pytest
 from support.pages import EXAMPLES
 
 SCRIPTS = sorted(EXAMPLES.glob("plot_*.py"))
-HEAVY = {"plot_family", "plot_text_certified_time", "plot_threads", "plot_certify_early_stop"}
+HEAVY = {
+    "plot_certify_early_stop",
+    "plot_family",
+    "plot_one_standard_error",
+    "plot_text_certified_time",
+    "plot_threads",
+}
 
 
 @pytest.fixture
