@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -12,8 +14,12 @@ import numpy as np
 import pytest
 from numba.core import config, event
 from numba.core.registry import cpu_target
+from numba.core.runtime import _nrt_python, rtsys
 
+from spd1.data.matrix import Dense
+from spd1.data.products import dot_lines
 from spd1.kernel.jit import by_answer, compiled, helper, kernel
+from spd1.kernel.rng import shuffle_blocks
 from spd1.losses import Logistic
 from spd1.regularizers import ElasticNet
 from spd1.terms import EXACT, net_terms
@@ -124,3 +130,63 @@ def test_other_numbas_compile_in_the_ordinary_way(tmp_path):
         found.append(run.stdout.split())
     assert [row[:2] for row in found] == [["True", "converged"], ["False", "converged"]]
     assert float.fromhex(found[0][2]) == pytest.approx(float.fromhex(found[1][2]), rel=1e-9)
+
+
+@kernel
+def larger_and_smaller(x, y):
+    return max(x, y), min(x, y)
+
+
+def test_max_and_min_are_pythons():
+    numbers = [-1.5, 0.0, 2.0, float("inf"), float("nan")]
+    for kind in (numbers, [-3, 0, 7]):
+        for x, y in itertools.product(kind, repeat=2):
+            np.testing.assert_array_equal(larger_and_smaller(x, y), (max(x, y), min(x, y)))
+
+
+def test_a_users_function_may_allocate():
+    """What is not the package's own counts references, and has all passes."""
+
+    @kernel
+    def sum_of_squares(x):
+        squares = np.array([v * v for v in x])
+        return squares.sum()
+
+    x = np.arange(4.0)
+    before = sys.getrefcount(x)
+    assert sum_of_squares(x) == 14.0
+    assert sys.getrefcount(x) == before
+
+
+def test_kernels_free_what_they_allocate_and_hold_nothing():
+    """One that allocates, and one that counts no references at all."""
+    _nrt_python.memsys_enable_stats()
+    order, x, out = np.empty(50, np.int64), np.arange(3.0), np.empty(2)
+    values = np.ones((2, 3))
+    values.flags.writeable = False
+    shuffle_blocks(order, np.uint64(1), 0, 5)  # compiled, or found
+    dot_lines(Dense(values), x, out)
+    before, held = rtsys.get_allocation_stats(), [sys.getrefcount(a) for a in (order, x, out)]
+    for _ in range(20):
+        shuffle_blocks(order, np.uint64(1), 0, 5)
+        dot_lines(Dense(values), x, out)
+    after = rtsys.get_allocation_stats()
+    assert after.alloc - before.alloc == after.free - before.free
+    assert [sys.getrefcount(a) for a in (order, x, out)] == held
+    assert sorted(order) == list(range(50))
+    np.testing.assert_array_equal(out, [3.0, 3.0])
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_the_collector_is_left_as_it_was(at_work):
+    @kernel
+    def nothing(x):
+        return x
+
+    was_at_work = gc.isenabled()
+    try:
+        (gc.enable if at_work else gc.disable)()
+        assert nothing(2.0) == 2.0
+        assert gc.isenabled() == at_work
+    finally:
+        (gc.enable if was_at_work else gc.disable)()

@@ -201,9 +201,8 @@ class LowerPiece(LowerKernel):
 
 def holds_arrays(kind: Any) -> bool:
     """Whether values of a Numba type can be arrays, or tuples of them."""
-    if isinstance(kind, types.BaseTuple):
-        return any(holds_arrays(one) for one in kind)
-    return isinstance(kind, types.Buffer)
+    members = getattr(kind, "types", None) or ()
+    return isinstance(kind, types.Array) or any(holds_arrays(one) for one in members)
 
 
 @contextmanager

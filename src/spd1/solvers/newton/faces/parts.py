@@ -129,6 +129,7 @@ def follow_slope(m, before, after, bend, flat):
 
 def inside_domain(z: np.ndarray, c: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return y = -z / c, inside its bounds in spite of rounding; zero where c is."""
-    y = np.divide(z, c, out=np.zeros(len(z)), where=c > 0.0)
+    y: np.ndarray = np.divide(z, c, out=np.zeros(len(z)), where=c > 0.0)
     np.negative(y, out=y)
-    return np.clip(y, low, high, out=y)
+    np.clip(y, low, high, out=y)
+    return y
