@@ -147,10 +147,10 @@ def main() -> None:
         rivals = [who for who in table if who != "spd1"]
         for gap in GAPS:
             own = table["spd1"][gap]
-            cells = [f"spd1 {own:8.3f}"]
+            cells = [f"spd1 {own:8.4f}"]
             for who in rivals:
                 taken = table[who][gap]
-                text = f"{taken:8.3f}" if np.isfinite(taken) else f"> {table[who][0.0]:6.1f}"
+                text = f"{taken:8.4f}" if np.isfinite(taken) else f"> {table[who][0.0]:6.1f}"
                 cells.append(f"{who} {text}")
             best = min(table[who][gap] for who in rivals)
             lead = f"{best / own:6.1f} x" if np.isfinite(best) else "  alone"

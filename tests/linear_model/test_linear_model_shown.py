@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
@@ -232,3 +235,27 @@ def test_scores_of_folds_are_drawn(data, axes):
     np.testing.assert_allclose(np.sort(means), np.sort(model.scores_.mean(axis=0)))
     with pytest.raises(IncompatibleError, match="keeps no scores"):
         ours.Ridge().fit(X, y).plot_cv(ax=axes)
+
+
+KINDS = [
+    kind for _, kind in inspect.getmembers(ours, inspect.isclass) if issubclass(kind, BaseEstimator)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_pickles_leave_out_the_proof_unless_asked(kind, data):
+    X, y, labels, _, amounts = data
+    options = {"LogisticRegressionCV": {"Cs": 2}, "ElasticNetCV": {"alphas": 3}}
+    model = kind(**options.get(kind.__name__, {"alphas": 3} if "alphas" in vars(kind()) else {}))
+    if issubclass(kind, (ours.RidgeCV, ours.RidgeClassifierCV)):
+        model = kind()
+    positive = (ours.PoissonRegressor, ours.GammaRegressor, ours.TweedieRegressor)
+    target = labels if hasattr(kind, "decision_function") else y
+    model.fit(X, amounts if issubclass(kind, positive) else target)
+    brief = pickle.loads(pickle.dumps(model))
+    assert not hasattr(brief, "dual_coef_")
+    assert not hasattr(brief, "trace_")
+    np.testing.assert_array_equal(brief.predict(X), model.predict(X))
+    whole = pickle.loads(pickle.dumps(model.keep_proof()))
+    np.testing.assert_array_equal(whole.dual_coef_, model.dual_coef_)
+    assert len(pickle.dumps(whole)) > len(pickle.dumps(model.keep_proof(False))) + 8 * len(X) // 2

@@ -251,3 +251,17 @@ def test_other_engines_are_refused_by_name():
     X, labels, _ = data()
     with pytest.raises(ParameterError, match="know 'serial' and 'threads'"):
         solve_multinomial(X, labels, K, NETS["l2"], engine="async")
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_without_penalty_coefficients_are_the_centred_ones(fit_intercept):
+    """What all classes share changes no score: a tol out of reach must not let it drift."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 4))
+    labels = (X[:, :3] + rng.gumbel(size=(200, 3))).argmax(axis=1)
+    found = solve_multinomial(
+        X, labels, 3, ElasticNet(), fit_intercept=fit_intercept, tol=1e-20, max_passes=400
+    )
+    np.testing.assert_allclose(found.x.sum(axis=0), 0.0, atol=1e-10)
+    assert np.abs(found.x).max() < 10.0
+    assert found.rel_gap < 1e-9

@@ -21,7 +21,7 @@ from ..errors import ParameterError
 from ._classifiers import refuse_targets
 from ._cv import folds_of
 from ._logistic import LogisticRegression, logistic_net, logistic_ratio, warn_of_penalty
-from ._logistic_folds import Fold, FoldModel, fold_of, judging
+from ._logistic_folds import Fold, FoldModel, by_class, fold_of, judging
 from ._options import flag, number, whole
 
 __all__ = ["LogisticRegressionCV"]
@@ -262,15 +262,9 @@ intercept_scaling, random_state, multi_class
             return
         rows = self.coefs_paths_.shape[3]
         self.C_, self.l1_ratio_ = np.full(rows, self.C_), np.full(rows, self.l1_ratio_)
-        # folds, ratios, Cs -> folds, Cs, ratios, without ratios that nobody gave
-        scores, looks = self.scores_.swapaxes(1, 2), self.n_iter_.swapaxes(1, 2)
-        paths = np.moveaxis(self.coefs_paths_, 3, 0).swapaxes(2, 3)
-        if self.l1_ratios is None:
-            scores, looks, paths = scores[..., 0], looks[..., 0], paths[..., 0, :]
-        names = self.classes_[-rows:]
-        self.scores_ = {name: scores.copy() for name in names}
-        self.coefs_paths_ = dict(zip(names, paths, strict=True))
-        self.n_iter_ = looks[None]
+        self.scores_, self.coefs_paths_, self.n_iter_ = by_class(
+            self.scores_, self.coefs_paths_, self.n_iter_, self.classes_, self.l1_ratios is None
+        )
 
     def _regularizer(self, total: float, d: int) -> Any:
         ratio = None if self.penalty is None else self.l1_ratio

@@ -16,7 +16,7 @@ from ._base import Task
 from ._logistic import LogisticRegression, logistic_net
 from ._progress import Watch
 
-__all__ = ["Fold", "FoldModel", "fold_of", "judging"]
+__all__ = ["Fold", "FoldModel", "by_class", "fold_of", "judging"]
 
 
 class Fold(NamedTuple):
@@ -127,3 +127,21 @@ def fold_of(
     fold = model.walk(X[train], codes[train], part, Cs, ratio)
     chosen = _check_method_params(X, params, indices=test)
     return model.judged(fold, X[test], y[test], judge, chosen)
+
+
+def by_class(
+    scores: np.ndarray, paths: np.ndarray, looks: np.ndarray, classes: np.ndarray, flat: bool
+) -> tuple[dict[Any, np.ndarray], dict[Any, np.ndarray], np.ndarray]:
+    """Scores, paths and iterations as scikit-learn had them before 1.10.
+
+    Axes (folds, ratios, Cs) become (folds, Cs, ratios), without ratios if ``flat``; scores and
+    paths are dictionaries by class.
+    """
+    rows = paths.shape[3]
+    scores, looks = scores.swapaxes(1, 2), looks.swapaxes(1, 2)
+    paths = np.moveaxis(paths, 3, 0).swapaxes(2, 3)
+    if flat:
+        scores, looks, paths = scores[..., 0], looks[..., 0], paths[..., 0, :]
+    names = classes[-rows:]
+    said = {name: scores.copy() for name in names}
+    return said, dict(zip(names, paths, strict=True)), looks[None]

@@ -69,6 +69,9 @@ def newton_step(objective: Objective, point: Point, make: Any, goal: float) -> S
         if decrease > EARLY * point.value and 0.5 * size <= inverse.early_share * decrease:
             break
         along = wish + (size / before) * along
+    if objective.l2 == 0.0:  # what all classes share changes no score: it must not drift
+        x -= x.mean(axis=1, keepdims=True)
+        z -= z.mean(axis=0)
     return levelled(objective, point, Step(x, z, decrease))
 
 

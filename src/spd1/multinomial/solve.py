@@ -251,7 +251,9 @@ class Run:
         c = self.certificate()
         status = "converged" if c.rel_gap <= self.tol else status
         x = self.point.x.T.copy()
-        if self.objective.fit_intercept:
+        if self.objective.l1 == 0.0 and self.objective.l2 == 0.0:  # of many solutions the centred
+            x -= x.mean(axis=0)
+        elif self.objective.fit_intercept:
             x[:, -1] -= x[:, -1].mean()
         return Result(
             x, c.y, c.primal, c.dual, c.gap, c.rel_gap, status, self.ledger.passes,
