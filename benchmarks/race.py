@@ -26,7 +26,7 @@ from race_problems import FAMILY_LOSS, Instance, Shelf, Spec, all_specs
 from race_reference import Reference, find_reference
 from race_report import report
 from race_store import Record, Store
-from race_timing import ACCURACIES, TIGHT, Limits, confirm, quiet, sweep
+from race_timing import ACCURACIES, TIGHT, Limits, by_processor_time, confirm, quiet, sweep
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
@@ -89,6 +89,8 @@ class Race:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        if options.processor_time:
+            by_processor_time()
         out = Path(options.out)
         cache = Path(options.cache) if options.cache else out / "race-cache"
         self.shelf, self.store = Shelf(options.data, cache), Store(out, cache)
@@ -222,6 +224,7 @@ def shared_arguments(parser: argparse.ArgumentParser, seconds: float, reference:
     add("--confirm", action="store_true", help="with --no-peers: time the best two again, too")
     add("--redo", action="store_true", help="time peers again that have results")
     add("--report", action="store_true", help="only print the tables of kept results")
+    add("--processor-time", action="store_true", help="for machines that have other work")
     add("--seconds", type=float, default=seconds, help=f"limit of one run (default {seconds:g})")
     add("--reference-seconds", type=float, default=reference, help="limit of one step towards P*")
 

@@ -83,6 +83,26 @@ def test_order_is_seen_everywhere(length):
     assert lines_of(lines).canonical
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_order_is_that_of_each_line_where_some_are_empty(kind, rng):
+    """Against the definition, line by line; indices may fall where a line begins."""
+    seen = set()
+    for _ in range(200):
+        lengths = rng.integers(0, 4, rng.integers(1, 6))
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(kind)
+        indices = rng.integers(0, 5, ends[-1]).astype(kind)
+        if rng.random() < 0.5:
+            for i in range(len(lengths)):
+                indices[ends[i] : ends[i + 1]] = rng.permutation(5)[: lengths[i]]
+                indices[ends[i] : ends[i + 1]].sort()
+        M = csr(np.ones(len(indices)), indices, ends, (len(lengths), 5))
+        lines = [indices[ends[i] : ends[i + 1]] for i in range(len(lengths))]
+        grows = all(np.all(np.diff(line) > 0) for line in lines)
+        assert lines_of(M).canonical == grows
+        seen.add(grows)
+    assert seen == {True, False}
+
+
 def test_what_needs_no_mending_stays_the_users_own():
     M = sp.random_array((20, 10), density=0.3, rng=np.random.default_rng(0), format="csr")
     assert trusted(M) is M

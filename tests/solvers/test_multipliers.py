@@ -117,6 +117,14 @@ def test_auto_takes_it_for_tall_data_with_an_intercept(rng):
     assert "multipliers" in Design(X, True).solve(b, "hinge", L2(0.01)).method
 
 
+def test_dense_quadratic_pieces_of_two_to_five_rows_a_column_go_to_rows():
+    rng = np.random.default_rng(0)
+    for n, wanted in ((700, "rows"), (500, "newton")):
+        A = rng.standard_normal((n, 300))
+        problem = Problem(A, np.sign(A[:, 0]), "squared_hinge", L2(1e-3))
+        assert pick(problem)[0] == wanted
+
+
 @pytest.mark.parametrize(
     ("loss", "reg", "reason"),
     [

@@ -205,9 +205,9 @@ def walk_along(ends, indices):
     for p in range(1, stored):
         shrinks += indices[p] <= indices[p - 1]
     for i in range(1, len(ends) - 1):
-        p = np.int64(ends[i])
-        if ends[i] > ends[i - 1] and p < stored:  # a line begins here, and none before did
-            shrinks -= indices[p] <= indices[p - 1]
+        at = np.int64(ends[i])
+        if ends[i] > ends[i - 1] and at < stored:  # a line begins here, and none before did
+            shrinks -= indices[at] <= indices[at - 1]
     return True, np.uint64(largest), shrinks == 0
 
 

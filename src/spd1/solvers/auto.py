@@ -141,6 +141,9 @@ def pick(problem: Problem) -> tuple[str, str]:
     wide = strong and sparse and p.mu * p.n >= 1.0 and not few_columns(p)
     if wide and not p.reg.plain and many_columns_move(p):
         return "rows", "smooth loss, l2 > 0, a small l1, large and sparse"
+    dense = p.stored >= DENSE_ENOUGH * p.n * p.d
+    if easy and dense and face == "dual" and p.n > SQUARE * p.d:
+        return "rows", "quadratic pieces, l2 > 0, dense, more than two rows a column"
     if face == "dual":
         return "newton", "on the dual, where the kinks of the loss are bounds"
     if not p.reg.plain:
