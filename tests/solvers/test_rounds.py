@@ -9,9 +9,10 @@ from spd1 import L2, ElasticNet, IncompatibleError, Problem, certify, solve
 from spd1.engines.serial import Serial
 from spd1.kernel.rng import index, key_of, shuffle_blocks
 from spd1.regularizers import FeatureNet, SharedNet
+from spd1.solvers import rounds
 from spd1.solvers.entries.sampling import tile_samplers
 from spd1.solvers.registry import build
-from spd1.solvers.rounds import net_of, rounds_of, stream_of
+from spd1.solvers.rounds import net_of, picked_grid, rounds_of, stream_of
 from spd1.solvers.rows.kernels import Geometry
 from support import oracle, reference
 from support.setups import KEY, STEPS, Setup, assert_close, assert_moved, run
@@ -202,6 +203,29 @@ def test_a_cut_has_the_optimum_of_the_whole_whoever_runs_it(method, shape, layou
         assert same.passes == found.passes
         for mine, theirs in ((found.x, same.x), (found.y, same.y)):
             np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("method", ["spd1", "spd1-vr"])
+def test_threads_pick_a_grid_from_the_data_alone(method, rng, monkeypatch):
+    """The bits of the grid named, for any number of threads; one piece where it would not pay."""
+    whole = problem_of((40, 15), "dense_c", "logistic", L2(0.05), rng)
+    assert picked_grid(whole) == (1, 1)
+    options = {"max_passes": 20}
+    in_one_piece = solve(whole, method, **options)
+    threads = {"engine": "threads", "n_threads": 2}
+    np.testing.assert_array_equal(solve(whole, method, **threads, **options).x, in_one_piece.x)
+    monkeypatch.setattr(rounds, "TILE_STEPS", 100)
+    shape = picked_grid(whole)
+    assert shape == (2, 2)
+    named = solve(whole, method, grid=shape, **options)
+    assert not np.array_equal(named.x, in_one_piece.x)
+    for count in (1, 2, 4):
+        found = solve(whole, method, engine="threads", n_threads=count, **options)
+        np.testing.assert_array_equal(found.x, named.x)
+    serial = solve(whole, method, **options)
+    np.testing.assert_array_equal(serial.x, in_one_piece.x)
+    with pytest.raises(IncompatibleError, match="equal sample weights"):  # not: about tiles
+        solve(whole, method, steps="theory", **threads)
 
 
 def test_tasks_of_a_round_may_run_in_any_order(rng):
