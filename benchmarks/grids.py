@@ -4,10 +4,10 @@
     python benchmarks/grids.py --data FOLDER        parts of the files there (LIBSVM text)
     python benchmarks/grids.py --data FOLDER --names relathe rcv1-subset --grids 2x2 8x8
 
-For each problem a line a method: passes of data in one piece, the most passes of any grid, and the grids that
-did not reach it. ``auto`` takes Newton's method on cut data; where rows stands still on tiles,
-Newton's method goes on (N: on so many grids). What spd1-vr does not reach on one tile within the
-limit is said, and not asked of the grids.
+For each problem a line a method: passes of data in one piece, the most passes of any grid, and the
+grids that did not reach it. ``auto`` takes Newton's method on cut data; where rows stands still on
+tiles, Newton's method goes on (N: on so many grids). What spd1-vr does not reach on one tile within
+the limit is said, and not asked of the grids.
 """
 
 from __future__ import annotations

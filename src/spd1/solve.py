@@ -144,7 +144,8 @@ def solve(
     n_threads : int, optional
         Threads of the engine. Default: the cores that this process may use.
     grid : (rows, columns), optional
-        Into how many tiles the data is cut, for methods that take tiles.
+        Into how many tiles the data is cut, for methods that take tiles. Default: in one piece;
+        with engine "threads" "spd1" and "spd1-vr" pick a grid from the data's size.
     callback : callable, optional
         Called with a ``Progress`` row after each evaluation; a true return value stops the run.
     verbose : bool
@@ -229,6 +230,8 @@ def _solve(
             _positive(limit, name)
     if grid is not None:
         problem = problem.with_grid(problem.grid.cut(*check_grid(grid)))
+    elif method in ("spd1", "spd1-vr") and tile is None and sampling != "importance":
+        problem = cut_for_threads(problem, steps, workers)
     if hasattr(workers, "place"):
         problem = workers.place(problem)
     ledger = Ledger(problem.stored, max_passes, max_seconds)
@@ -337,6 +340,22 @@ def run_method(
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
                 x, y, v = starting_point(problem, None, y0, kind)
         return run.go(x, y, v, callback, verbose, keeper)
+
+
+def cut_for_threads(problem: Problem, steps: Any, workers: Engine) -> Problem:
+    """The problem on the grid whose rounds threads share, for steps on entries.
+
+    "rows" shares its work by blocks of rows instead, which was faster than rounds. Theorems are
+    about draws from all the data: their steps stay on one tile.
+    """
+    from .engines.threads import Threads
+    from .solvers.rounds import picked_grid
+
+    whole = problem.grid.shape == (1, 1) and problem.grid.at_hand
+    if not whole or type(workers) is not Threads or steps in ("theory", "published"):
+        return problem
+    shape = picked_grid(problem)
+    return problem if shape == (1, 1) else problem.with_grid(problem.grid.cut(*shape))
 
 
 def result_of(found: Sprint, ledger: Ledger) -> Result:

@@ -245,3 +245,31 @@ def test_the_steps_argument_is_read():
     ):
         with pytest.raises(ParameterError, match=message):
             make_rule(Frozen(), wrong)
+
+
+def test_a_return_is_judged_by_what_came_after_it():
+    """A smaller eta may raise the gap at once: that alone must not send the run back again."""
+    rule = BalancedSteps(Frozen(names=("eta",), stale=True))
+    rule.start(seen(1.0))
+    rule.after_epoch(seen(1e-5))
+    assert rule.after_epoch(seen(1e-3)).back_to is not None
+    eta = None
+    for gap in (1e-2, 5e-3, 2e-3, 1e-3):  # far above the best gap, and falling
+        proposal = rule.after_epoch(seen(gap))
+        assert proposal.back_to is None
+        assert eta is None or proposal.steps["eta"] == pytest.approx(eta)
+        eta = proposal.steps["eta"]
+    worse = rule.after_epoch(seen(2e-2))  # more than ten times the least one since
+    assert worse.back_to is not None
+    assert worse.back_to.gap == 1e-5
+
+
+def test_tiles_that_stand_still_give_way_and_others_do_not():
+    for on_tiles in (True, False):
+        rule = BalancedSteps(Frozen(names=("eta",), stale=True, on_tiles=on_tiles))
+        rule.start(seen(1.0))
+        halving = [rule.after_epoch(seen(0.5**k)).stuck for k in range(1, 100)]
+        assert not any(halving)
+        idle = [rule.after_epoch(seen(0.5**99)).stuck for _ in range(100)]
+        assert idle[0] is False
+        assert idle[-1] is on_tiles

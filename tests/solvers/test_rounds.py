@@ -9,9 +9,10 @@ from spd1 import L2, ElasticNet, IncompatibleError, Problem, certify, solve
 from spd1.engines.serial import Serial
 from spd1.kernel.rng import index, key_of, shuffle_blocks
 from spd1.regularizers import FeatureNet, SharedNet
+from spd1.solvers import rounds
 from spd1.solvers.entries.sampling import tile_samplers
 from spd1.solvers.registry import build
-from spd1.solvers.rounds import net_of, rounds_of, stream_of
+from spd1.solvers.rounds import net_of, picked_grid, rounds_of, stream_of
 from spd1.solvers.rows.kernels import Geometry
 from support import oracle, reference
 from support.setups import KEY, STEPS, Setup, assert_close, assert_moved, run
@@ -204,6 +205,29 @@ def test_a_cut_has_the_optimum_of_the_whole_whoever_runs_it(method, shape, layou
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("method", ["spd1", "spd1-vr"])
+def test_threads_pick_a_grid_from_the_data_alone(method, rng, monkeypatch):
+    """The bits of the grid named, for any number of threads; one piece where it would not pay."""
+    whole = problem_of((40, 15), "dense_c", "logistic", L2(0.05), rng)
+    assert picked_grid(whole) == (1, 1)
+    options = {"max_passes": 20}
+    in_one_piece = solve(whole, method, **options)
+    threads = {"engine": "threads", "n_threads": 2}
+    np.testing.assert_array_equal(solve(whole, method, **threads, **options).x, in_one_piece.x)
+    monkeypatch.setattr(rounds, "TILE_STEPS", 100)
+    shape = picked_grid(whole)
+    assert shape == (2, 2)
+    named = solve(whole, method, grid=shape, **options)
+    assert not np.array_equal(named.x, in_one_piece.x)
+    for count in (1, 2, 4):
+        found = solve(whole, method, engine="threads", n_threads=count, **options)
+        np.testing.assert_array_equal(found.x, named.x)
+    serial = solve(whole, method, **options)
+    np.testing.assert_array_equal(serial.x, in_one_piece.x)
+    with pytest.raises(IncompatibleError, match="equal sample weights"):  # not: about tiles
+        solve(whole, method, steps="theory", **threads)
+
+
 def test_tasks_of_a_round_may_run_in_any_order(rng):
     """What makes the number of threads irrelevant."""
 
@@ -253,6 +277,21 @@ def test_spd1_on_a_grid_comes_as_far_as_on_the_whole(rng):
     gaps = [solve(whole, "spd1", grid=g, max_passes=150).rel_gap for g in (None, (2, 2), (4, 3))]
     assert max(gaps[1:]) <= 5.0 * gaps[0]
     assert gaps[0] > 1e-6
+
+
+@pytest.mark.parametrize("cut", [(2, 2), (3, 1)])
+def test_rows_that_stand_still_on_tiles_give_way_by_name(cut, rng):
+    """Neither side is strongly convex: steps on rows crawl, cut or not."""
+    whole = problem_of((60, 40), "csr", "hinge", ElasticNet(l1=0.02), rng)
+    best = solve(whole, "newton", tol=1e-9)
+    found = solve(whole, "rows", grid=cut, tol=1e-6)
+    assert found.converged
+    assert found.method == "rows, then newton (rows stood still on these tiles)"
+    assert found.primal == pytest.approx(best.primal, rel=2e-6)
+    same = solve(whole, "rows", grid=cut, tol=1e-6, engine="threads", n_threads=2)
+    np.testing.assert_array_equal(found.x, same.x)
+    kept = solve(whole, "rows", tol=1e-6, max_passes=300)  # in one piece it goes on
+    assert kept.method == "rows"
 
 
 GRIDS = [(p, q) for p in range(1, 9) for q in range(1, 9)]

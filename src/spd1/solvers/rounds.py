@@ -14,9 +14,30 @@ from typing import Any
 import numpy as np
 
 from ..data.grid import Grid
+from ..problem import Problem
 from ..regularizers import FeatureNet
+from .tuning import GRID_SIDE, TILE_STEPS
 
-__all__ = ["columns_of", "net_of", "rounds_of", "rows_of", "stream_of"]
+__all__ = ["columns_of", "net_of", "picked_grid", "rounds_of", "rows_of", "stream_of"]
+
+
+def picked_grid(problem: Problem) -> tuple[int, int]:
+    """The grid on which threads take steps on entries, where the user has named none.
+
+    It follows from the data alone, so that the bits are the same for any number of threads. One
+    tile where a round would be too short to pay for a second thread.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> picked_grid(spd1.Problem(np.eye(4), np.ones(4), "squared", spd1.L2(1.0)))
+    (1, 1)
+    >>> picked_grid(spd1.Problem(np.ones((1000, 800)), np.ones(1000), "squared", spd1.L2(1.0)))
+    (2, 2)
+    """
+    p = problem
+    side = GRID_SIDE if p.stored >= GRID_SIDE**2 * TILE_STEPS and min(p.n, p.d) >= GRID_SIDE else 1
+    return side, side
 
 
 def rounds_of(shape: tuple[int, int]) -> Iterator[list[tuple[int, int]]]:
