@@ -79,7 +79,6 @@ bench: $(VENV)/demo.stamp $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/race.py $(RACE)
 
 # Warnings are errors; the second run looks for links between pages that lead nowhere.
-.PHONY: docs
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q -d docs/_build/html/.doctrees docs docs/_build/linkcheck
