@@ -188,7 +188,8 @@ def print_table(results: dict[str, Result], refused: dict[str, str], stored: int
 def best_so_far(result: Result) -> Result:
     """The same, its trace with the best gap proven until then in place of the iterate's."""
     trace = Trace()
-    best = np.fmin.accumulate(result.trace.rel_gap) if len(result.trace) else []
+    gaps = result.trace.rel_gap
+    best = np.fmin.accumulate(gaps) if len(gaps) else gaps
     trace.rows = [
         row._replace(rel_gap=float(gap)) for row, gap in zip(result.trace.rows, best, strict=True)
     ]
