@@ -7,10 +7,11 @@ directions of its size, so that the condition number R^2 / (mu gamma) is felt. O
 its spectrum every method looks better than its rate. Prints passes, and the slope in log-log.
 
 What is proved: slope 1 for spd1-vr with the steps of Theorem 3 (Tan et al. 2018; its inner loop is
-that long by definition), 1/2 for svrg-saddle-acc (Alacaoglu & Malitsky 2022), for spd1-vr-catalyst
-up to logarithms (Lin, Mairal & Harchaoui 2018, with Theorem 3 inside), for spdc (Zhang & Xiao
-2017) and katyusha (Allen-Zhu 2016). spd1-vr-acc, where a step moves one x_j and one y_i, is only
-measured.
+that long by definition); 1/2 for spd1-vr-acc with steps="theory" and for svrg-saddle-acc
+(docs/family.md; the latter: Alacaoglu & Malitsky 2022), for spd1-vr-catalyst up to logarithms (Lin,
+Mairal & Harchaoui 2018, with Theorem 3 inside), for spdc (Zhang & Xiao 2017) and katyusha
+(Allen-Zhu 2016). Automatic steps are only measured. "spd1-vr x128" takes Theorem 3's steps times
+128: eta tau R^2 = n / kappa, which makes the slope one; automatic steps become longer than that.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from pathlib import Path
 import numpy as np
 
 import spd1
+from spd1.kernel.rng import key_of
+from spd1.solvers import method_class
 
 METHODS: dict[str, tuple[str, tuple[int, int] | None]] = {  # label -> method, tile
     "spd1-vr": ("spd1-vr", None),
+    "spd1-vr x128": ("spd1-vr", None),
     "spd1-vr-acc": ("spd1-vr-acc", None),
+    "spd1-vr-acc theory": ("spd1-vr-acc", None),
     "spd1-vr-acc 10x10": ("spd1-vr-acc", (10, 10)),
     "spd1-vr-catalyst": ("spd1-vr-catalyst", None),
     "svrg-saddle-acc": ("svrg-saddle-acc", None),
@@ -47,12 +52,17 @@ def problem_of(size: int, l2: float, seed: int = 0) -> spd1.Problem:
 
 def theorem_3(problem: spd1.Problem, factors: float) -> float:
     """Passes that Theorem 3's inner loops take for so many factors of five: 3 entries a step."""
-    from spd1.kernel.rng import key_of
-    from spd1.solvers import method_class
-
     worker = method_class("spd1-vr")(problem, "auto", key_of(0))
     worker.theory_steps()
     return factors * (2.0 + 3.0 * worker.theory_inner_steps() / problem.stored)
+
+
+def steps_of(label: str, problem: spd1.Problem) -> str | dict[str, float]:
+    """What a label says of the steps."""
+    if label.endswith("x128"):
+        worker = method_class("spd1-vr")(problem, "auto", key_of(0))
+        return {name: 128.0 * value for name, value in worker.theory_steps().items()}
+    return "theory" if label.endswith("theory") else "auto"
 
 
 def slopes(passes: dict[float, float]) -> tuple[float, float]:
@@ -73,8 +83,9 @@ def measure(labels: list[str], size: int, limit: float) -> dict[str, dict[float,
             problem, runs = problem_of(size, l2), []
             for seed in range(3):
                 result = spd1.solve(
-                    problem, method, tol=1e-8, max_passes=limit, random_state=seed, tile=tile
-                )
+                    problem, method, tol=1e-8, max_passes=limit, random_state=seed, tile=tile,
+                    steps=steps_of(name, problem),
+                )  # fmt: skip
                 runs.append(result.passes if result.status == "converged" else math.inf)
             found[name][l2] = float(np.median(runs))
             print(f"{name:18} kappa {1 / l2:9.0f}  passes {found[name][l2]:9.0f}", flush=True)
@@ -90,7 +101,7 @@ def draw(found: dict[str, dict[float, float]], path: Path) -> None:
 
     figure, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
     kappa = np.array([1.0 / l2 for l2 in LEVELS])
-    for marker, (name, passes) in zip("os^vDPX", found.items(), strict=False):
+    for marker, (name, passes) in zip("os^vDPX<>", found.items(), strict=False):
         ax.loglog(kappa, list(passes.values()), marker=marker, label=name)
     low = min(next(iter(p.values())) for p in found.values())
     ax.loglog(kappa, low * np.sqrt(kappa / kappa[0]), "k:", linewidth=1, label="slope 1/2")

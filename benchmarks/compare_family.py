@@ -35,11 +35,11 @@ class Run(NamedTuple):
 
 
 RUNS = {
-    "colon-cancer": Run("colon-cancer.svm.bz2", 1.0, 40_000, 30),
-    "colon-cancer-small-l2": Run("colon-cancer.svm.bz2", 0.01, 40_000, 30),
+    "colon-cancer": Run("colon-cancer.svm.bz2", 1.0, 30_000, 60),
+    "colon-cancer-small-l2": Run("colon-cancer.svm.bz2", 0.01, 30_000, 60),
     "rcv1-subset": Run("rcv1-subset.svm.bz2", 1e-4, 10_000, 60),
-    "synthetic-100": Run(100, 1e-3, 10_000, 30),
-    "synthetic-1000": Run(1000, 1e-3, 10_000, 30),
+    "synthetic-100": Run(100, 1e-3, 10_000, 60),
+    "synthetic-1000": Run(1000, 1e-3, 10_000, 60),
 }
 
 

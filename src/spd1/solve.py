@@ -127,7 +127,8 @@ def solve(
         entries, and no more passes are needed: spd1-vr took 16 and 12 to 1e-6 on two parts of
         rcv1-subset where uniform entries took 18 and 14 (docs/laboratory/method.md). "auto" takes
         uniform for dense and nonzeros for sparse data. "importance" draws rows and columns of
-        dense data by their norms, for data whose norms differ.
+        dense data by their norms, stored entries of sparse data by their size and that of their
+        lines, for data whose norms differ.
     tile : None, "auto" or (rows, columns)
         For spd1 and spd1-vr: None looks at one entry a step, as published; a pair looks at a tile
         of so many consecutive rows and columns. "auto" takes the fastest: a few whole rows.

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import spd1
 from spd1.cli.app import app
+from spd1.cli.compare import best_so_far
 from spd1.cli.exits import CODES
 from spd1.cli.metrics import area_under_curve, metrics
 from spd1.io import Data, fit_model, load_model, read_data, save_model, write_data
@@ -245,7 +246,20 @@ def test_compare_prints_a_table_and_draws(folder):
         ).stdout
     )
     assert found["auto"]["status"] == "converged"
+    assert found["auto"]["entries"] == found["auto"]["passes"] * read_data("classes.svm").A.nnz
     assert "needs a smooth loss" in found["refused"]["svrg"]
+
+
+def test_pictures_of_compare_show_the_best_gap_so_far():
+    A = np.random.default_rng(0).standard_normal((30, 20))
+    result = spd1.solve(
+        spd1.Problem(A, np.sign(A[:, 0]), "logistic", spd1.L2(0.01)), "psgd", max_passes=60
+    )
+    gaps, shown = result.trace.rel_gap, best_so_far(result).trace
+    assert np.any(np.diff(gaps) > 0)  # the iterate's own gap rises and falls
+    np.testing.assert_array_equal(shown.rel_gap, [gaps[: k + 1].min() for k in range(len(gaps))])
+    np.testing.assert_array_equal(shown.passes, result.trace.passes)
+    np.testing.assert_array_equal(result.trace.rel_gap, gaps)
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.csv.gz", "a.parquet", "a.npy", "a.svm.xz"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from ..errors import IncompatibleError, ParameterError
 from ..files import check_writable
-from ..result import Result
+from ..result import Result, Trace
 from ..solve import solve
 from ..solvers import FAMILY_METHODS, METHODS, method_class
 from . import options as o
@@ -183,8 +185,19 @@ def print_table(results: dict[str, Result], refused: dict[str, str], stored: int
         say(f"{name}: {reason}")
 
 
+def best_so_far(result: Result) -> Result:
+    """The same, its trace with the best gap proven until then in place of the iterate's."""
+    trace = Trace()
+    gaps = result.trace.rel_gap
+    best = np.fmin.accumulate(gaps) if len(gaps) else gaps
+    trace.rows = [
+        row._replace(rel_gap=float(gap)) for row, gap in zip(result.trace.rows, best, strict=True)
+    ]
+    return replace(result, trace=trace)
+
+
 def draw(results: dict[str, Result], path: Path, title: str, stored: int) -> None:
-    """The gap by pass, by entry read (the upper axis) and by second.
+    """The best gap so far by pass, by entry read (the upper axis) and by second.
 
     Some methods need a thousand times the passes of others: where they are many, both axes are
     logarithmic, but for the first passes.
@@ -198,8 +211,9 @@ def draw(results: dict[str, Result], path: Path, title: str, stored: int) -> Non
     from ..plotting import compare as picture
 
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)
-    picture(results, x="passes", ax=axes[0])
-    picture(results, x="seconds", ax=axes[1])
+    shown = {name: best_so_far(result) for name, result in results.items()}
+    picture(shown, x="passes", ax=axes[0])
+    picture(shown, x="seconds", ax=axes[1])
     axes[1].set_xscale("symlog", linthresh=1e-3)
     axes[1].set_ylabel("")
     axes[0].get_legend().remove()

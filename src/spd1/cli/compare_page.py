@@ -31,7 +31,7 @@ def write_page(
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "compare.png"
         draw(picture, "")
-        page.picture(picture, "The proven gap by pass, by entry read and by second.")
+        page.picture(picture, "The best proven gap so far by pass, by entry read and by second.")
     if refused:
         page.heading("Refused").bullets(f"{name}: {reason}" for name, reason in refused.items())
     with replacing(path) as stream:

@@ -149,8 +149,16 @@ def test_theorems_are_about_uniform_draws(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["problem", "sparse"])
-@pytest.mark.parametrize("method", ["spd1-vr", "spd1-vr-acc", "spd1"])
+@pytest.mark.parametrize(
+    ("method", "which"),
+    [
+        ("spd1-vr", "problem"),
+        ("spd1-vr-acc", "problem"),
+        ("spd1", "problem"),
+        ("spd1-vr", "sparse"),
+        ("spd1-vr-acc", "sparse"),
+    ],
+)
 def test_they_reach_the_optimum(method, which, request):
     problem = request.getfixturevalue(which)
     best = solve(problem, tol=1e-9).primal
