@@ -7,8 +7,8 @@
     python benchmarks/cluster.py --methods newton,rows,ascent     ways to do it, beside each other
     python benchmarks/cluster.py --peers                          dask-ml, where it is installed
 
-gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; chunks
-are made on the workers. One process makes the same for itself, and has let go of it when the
+gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; its
+chunks are made on the workers. One process makes the same for itself, and has let go of it when the
 cluster starts. Every way runs once to compile and is then timed, unless ``--once``; the fastest of
 ``--repeats`` counts. "rounds" are waits for the cluster, "moved" all bytes of arrays that
 travelled, "least" those of x and y once in a pass: 8 (n + d). "plain newton" is Newton's method
@@ -29,9 +29,9 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
-from race_problems import unit_range
 
 import spd1
+from race_problems import unit_range
 from spd1.cluster import placed
 from spd1.data.chunked import sizes
 from spd1.io import read_data

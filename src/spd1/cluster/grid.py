@@ -16,7 +16,8 @@ from ..data.tile_work import Across, Down
 from ..errors import DataError, IncompatibleError
 from . import tuning
 from .holder import Echo, Place
-from .team import Seat, Team
+from .seats import Seat
+from .team import Team
 
 __all__ = ["ClusterGrid"]
 

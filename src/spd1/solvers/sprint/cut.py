@@ -66,12 +66,12 @@ class GivesWay(NoSteps):
 
 
 class CutAscentState(NamedTuple):
-    """y and A'(c y), and the same a round before."""
+    """y and A'(c y); ``y_before`` and ``before`` are the same a round ago."""
 
     y: np.ndarray
     G: np.ndarray
-    old_y: np.ndarray
-    old_G: np.ndarray
+    y_before: np.ndarray
+    before: np.ndarray
 
 
 class CutAscent(PairMethod):
@@ -199,7 +199,7 @@ class CutAscent(PairMethod):
             self.least_care = min(2.0 * self.care, float(self.problem.grid.shape[0]))
             self.care = max(self.care, self.least_care)
         self.speed = 0
-        self.state = before._replace(old_y=before.y, old_G=before.G)
+        self.state = before._replace(y_before=before.y, before=before.G)
 
     def stay_at(
         self, k: int, y: np.ndarray, G: np.ndarray, held: np.ndarray, said: np.ndarray

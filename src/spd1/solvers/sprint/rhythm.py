@@ -68,9 +68,7 @@ class Rhythm(NamedTuple):
             rate, old = math.log(self.gap / gap) / (self.read + self.price), rates[self.used]
             rates[self.used] = 0.5 * (rate + old) if old == old else rate
             known += self.used == self.level
-        here = self._replace(
-            rates=tuple(rates), gap=gap, read=read, used=self.level, known=known
-        )
+        here = self._replace(rates=tuple(rates), gap=gap, read=read, used=self.level, known=known)
         return here.moved() if known >= TESTED else here
 
     def moved(self) -> Rhythm:

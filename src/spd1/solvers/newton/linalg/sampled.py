@@ -106,9 +106,7 @@ class SampledRows:
         root = np.sqrt(here * (bend.sum() / here.sum()))
         level = float(np.mean(root * root))
         if fresh or not level / STALE_CURVATURE < self.level < level * STALE_CURVATURE:
-            curvatures = np.linalg.eigvalsh(
-                self._products(self.squares) * root[:, None] * root
-            )
+            curvatures = np.linalg.eigvalsh(self._products(self.squares) * root[:, None] * root)
             self.level = level
             middle = max(float(curvatures[len(root) // 2]), 0.0)
             self.stiff = self.l2 + (middle + 1e-300) * self.squares
