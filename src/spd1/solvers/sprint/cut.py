@@ -42,7 +42,7 @@ from ..tuning import BLOCK, WELL_WITHIN
 from .local import GAP, READ, REPORT, SIZE, RowSquares, Stay, ascend_on_tile
 from .methods import Ascent
 from .rhythm import Rhythm, price_of_round
-from .tuning import FALLEN, FIRST_ROUNDS, IN_BLOCKS, MOST_CUT_ASCENT, MOST_ROUNDS
+from .tuning import FALLEN, FIRST_ROUNDS, IN_BLOCKS, MOST_CUT_ASCENT, MOST_ROUNDS, SLOW_START
 from .workers import in_one_piece
 
 __all__ = ["CutAscent", "GivesWay"]
@@ -187,7 +187,7 @@ class CutAscent(PairMethod):
     def ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where a round starts: y, what G takes for A'(c y), and c (y - what G takes it for)."""
         p, (y, G, old_y, old_G) = self.problem, self.state
-        beta = self.speed / (self.speed + 3.0)
+        beta = self.speed / (self.speed + SLOW_START)
         planned = y + beta * (y - old_y)
         start = planned.copy()
         replace_infeasible(start, y, p.b, p.loss)
