@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...problem import Problem
 from ..newton.tuning import ENTRY, SPARSE_ENTRY
-from .tuning import LEVELS, ROUND_SECONDS, TESTED, WIRE_SECONDS
+from .tuning import PASS_LEVELS, ROUND_SECONDS, TESTED, WIRE_SECONDS
 
 __all__ = ["Rhythm", "price_of_round"]
 
@@ -44,7 +44,7 @@ class Rhythm(NamedTuple):
     """
 
     price: float
-    rates: tuple[float, ...] = (math.nan,) * LEVELS
+    rates: tuple[float, ...] = (math.nan,) * PASS_LEVELS
     level: int = 1
     used: int = 1  # the level of the round that is described next
     gap: float = math.inf  # where it began, ...
