@@ -5,14 +5,15 @@
     python benchmarks/cluster.py --data gisette-like --folder FOLDER
     python benchmarks/cluster.py --data 20news-compsci --folder FOLDER --grids 2x1,1x2,2x2
     python benchmarks/cluster.py --methods newton,rows,ascent     ways to do it, beside each other
-    python benchmarks/cluster.py --peers                          dask-ml, where it is installed
+    python benchmarks/cluster.py --peers lbfgs,admm               dask-ml, where it is installed
 
-gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; chunks
-are made on the workers. One process makes the same for itself, and has let go of it when the
+gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; its
+chunks are made on the workers. One process makes the same for itself, and has let go of it when the
 cluster starts. Every way runs once to compile and is then timed, unless ``--once``; the fastest of
 ``--repeats`` counts. "rounds" are waits for the cluster, "moved" all bytes of arrays that
 travelled, "least" those of x and y once in a pass: 8 (n + d). "plain newton" is Newton's method
-without its preconditioner. Wall-clock time on a machine that others use is noisy.
+without its preconditioner, "plain ascent" has no momentum. Wall-clock time on a
+machine that others use is noisy.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
-from race_problems import unit_range
 
 import spd1
-from spd1.cluster import placed
+from race_problems import unit_range
+from spd1.cluster import placed, tuning
 from spd1.data.chunked import sizes
 from spd1.io import read_data
 from spd1.solvers.newton import smooth
 from spd1.solvers.newton.tuning import MANY_PRODUCTS
+from spd1.solvers.sprint import cut
+from spd1.solvers.sprint.tuning import SLOW_START
 
 PROBLEMS = {  # loss, l1 as a share of the smallest that leaves all at zero, whether l2
     "logistic": ("logistic", 0.0, True),
@@ -118,9 +121,13 @@ def from_file(folder: Path, name: str) -> tuple[Any, np.ndarray]:
     return (unit_range(data.A) if name == "gisette-like" else sp.csr_array(data.A)), labels
 
 
+def l2_of(args: Any) -> float:
+    return L2S.get(args.data, 1e-3) if args.l2 is None else args.l2
+
+
 def regularizer(name: str, problem: Any, args: Any) -> Any:
     _, share, curved = PROBLEMS[name]
-    l2 = L2S.get(args.data, 1e-3) if curved else 0.0
+    l2 = l2_of(args) if curved else 0.0
     l1 = share * float(np.abs(problem.pull_at_zero).max())
     return spd1.ElasticNet(l1=l1, l2=l2)
 
@@ -170,6 +177,7 @@ def time_it(
     def run() -> Any:
         before[:] = [traffic.rounds, traffic.sent + traffic.received]
         smooth.MANY_PRODUCTS = math.inf if "plain" in method else MANY_PRODUCTS
+        cut.SLOW_START = math.inf if "plain" in method else SLOW_START
         return spd1.solve(
             here, method.split()[-1], tol=tol, engine="dask", client=client,
             max_seconds=args.max_seconds,
@@ -190,13 +198,14 @@ def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
         return
     X = X.rechunk((X.chunks[0], -1)).persist()
     y = da.from_array((b > 0).astype(int), chunks=X.chunks[0])
-    l2 = L2S.get(args.data, 1e-3)
+    l2 = l2_of(args)
     problem = spd1.Problem(X, b, "logistic", spd1.L2(l2))
-    for solver in ("lbfgs", "admm", "gradient_descent", "newton"):
-        for rounds in (20, 200) if solver in ("lbfgs", "gradient_descent") else (20,):
+    for solver in args.peers.split(","):
+        for rounds in (20, 200):
             model = LogisticRegression(
-                solver=solver, C=l2 * len(b), fit_intercept=False, max_iter=rounds, tol=1e-12
-            )  # their C multiplies the penalty
+                solver=solver, C=1.0 / (l2 * len(b)), fit_intercept=False, max_iter=rounds,
+                tol=1e-12,
+            )  # fmt: skip
             began = time.perf_counter()
             try:
                 model.fit(X, y)
@@ -224,6 +233,8 @@ def parse() -> Any:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gigabytes", type=float, default=0.05)
     parser.add_argument("--columns", type=int, default=500)
+    parser.add_argument("--l2", type=float, default=None)
+    parser.add_argument("--copies", type=float, default=None, help="MB of rows that may be copied")
     parser.add_argument("--data", default="")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--grids", default="2x1")
@@ -234,7 +245,7 @@ def parse() -> Any:
     parser.add_argument("--max-seconds", type=float, default=120.0)
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-3, 1e-6])
     parser.add_argument("--once", action="store_true", help="no run before the one that is timed")
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--peers", default="", help="solvers of dask-ml, such as lbfgs,admm")
     parser.add_argument("--no-single", action="store_true", help="leave one process out")
     return parser.parse_args()
 
@@ -242,9 +253,10 @@ def parse() -> Any:
 def main() -> None:
     args = parse()
     dask.config.set(PATIENCE)
+    if args.copies is not None:
+        tuning.CLUSTER_COPIES_MB = args.copies
     for number, grid in enumerate(args.grids.split(",")):
-        cut = tuple(int(size) for size in grid.split("x"))
-        data = Data(args, cut)
+        data = Data(args, tuple(int(size) for size in grid.split("x")))
         print(f"{data.shape[0]} x {data.shape[1]}, {args.workers} workers, grid {grid}", flush=True)
         if not (args.no_single or number):
             A = data.here()

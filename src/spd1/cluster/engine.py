@@ -19,8 +19,9 @@ from ..errors import IncompatibleError, ParameterError, install
 from ..problem import Problem
 from . import tuning
 from .grid import ClusterGrid
-from .holder import Ask, Blank, Echo, Fresh, Place, Sent
-from .team import Seat, Source, Team
+from .holder import Ask, Blank, Fresh, Place, Sent
+from .seats import Seat, Source
+from .team import Team
 
 __all__ = ["Dask", "placed", "starts_cluster"]
 

@@ -16,11 +16,12 @@ from ..data.tile_work import Across, Down
 from ..errors import DataError, IncompatibleError
 from . import tuning
 from .holder import Echo, Place
-from .team import Seat, Team
+from .seats import Seat
+from .team import Team
 
 __all__ = ["ClusterGrid"]
 
-REPEATED = (tile_work.curved,)  # conjugate gradients ask with the same bend again and again
+ASKED_AGAIN = (tile_work.curved,)  # conjugate gradients ask with the same bend again and again
 
 
 class ClusterGrid(Grid):
@@ -112,7 +113,7 @@ class ClusterGrid(Grid):
 
         def message(seat: Seat, places: list[Place]) -> tuple[Any, ...]:
             parts = [self._cut(one, places) for one in arguments]
-            if function in REPEATED:
+            if function in ASKED_AGAIN:
                 how, rows = parts[0]
                 parts[0] = how, {p: repeated(seat, f"{function.__name__} {p}", part)
                                  for p, part in rows.items()}  # fmt: skip

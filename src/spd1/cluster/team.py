@@ -11,17 +11,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
-
-import numpy as np
 
 from ..errors import ClusterError, DataError
 from ..version import __version__
 from . import tuning
-from .holder import Echo, Failed, Holder, Note, Place, StoredTile
+from .holder import Failed, Holder, Note, Place
+from .seats import Seat, Source, Traffic, size_of
 
-__all__ = ["Seat", "Source", "Team", "Traffic"]
+__all__ = ["Team"]
 
 logger = logging.getLogger("spd1.cluster")
 RESUME = "if the run had a checkpoint, start it again: it goes on from there"
@@ -29,54 +28,6 @@ RESUME = "if the run had a checkpoint, start it again: it goes on from there"
 
 class LostError(Exception):
     """A worker does not answer any more."""
-
-
-class Source(NamedTuple):
-    """Where tiles come from: pieces of a dask array's graph, or names of tiles of a store."""
-
-    chunks: dict[Place, Any]
-    lazy: bool  # whether chunks are dask's
-
-    @classmethod
-    def of_array(cls, array: Any) -> Source:
-        """The chunks of a dask array, each with its lineage."""
-        blocks = array.to_delayed()
-        places = [(p, q) for p in range(blocks.shape[0]) for q in range(blocks.shape[1])]
-        return cls({place: blocks[place] for place in places}, True)
-
-    @classmethod
-    def of_store(cls, store: Any) -> Source:
-        """The tiles of a store."""
-        path, unit = str(store.path.resolve()), getattr(store, "unit", None)
-        rows, columns = store.tiles
-        places = [(p, q) for p in range(rows) for q in range(columns)]
-        return cls({place: StoredTile(path, unit, place) for place in places}, False)
-
-
-class Seat:
-    """A holder on a worker, and what it was sent to keep."""
-
-    def __init__(self, address: str, key: str, future: Any, places: list[Place]) -> None:
-        self.address, self.key, self.future, self.places = address, key, future, places
-        self.sent: set[str] = set()
-        self.heard: dict[str, np.ndarray] = {}  # arrays that both sides have
-
-    def echo(self, name: str, value: np.ndarray) -> Echo:
-        """An array as it is sent: not at all, if it is what the holder has under this name."""
-        if name in self.heard and np.array_equal(self.heard[name], value):
-            return Echo(name, None)
-        return Echo(name, value)
-
-    def forget(self) -> None:
-        """Believe no longer that the holder has what it was sent."""
-        self.sent, self.heard = set(), {}
-
-
-class Traffic:
-    """Bytes of arrays that have travelled, and messages."""
-
-    def __init__(self) -> None:
-        self.sent = self.received = self.messages = self.rounds = 0
 
 
 class Team:
@@ -343,12 +294,3 @@ class Team:
 
             return ProxyRPC(self.client.scheduler, address)
         return self.client.rpc(address)
-
-
-def size_of(value: Any) -> int:
-    """Bytes of the arrays in a message."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, dict):
-        return sum(size_of(one) for one in value.values())
-    return sum(size_of(one) for one in value) if isinstance(value, (list, tuple)) else 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1 import ElasticNet, IncompatibleError, L1, L2, Problem, certify, solve
+from spd1 import L1, L2, ElasticNet, IncompatibleError, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.solvers.registry import builder
 from spd1.solvers.sprint.rhythm import Rhythm

@@ -163,7 +163,5 @@ class SmoothDirection:
             count = rows_to_sample(grid)
             if count < FEWEST_SAMPLED:
                 return None
-            self.sampled = SampledRows(
-                grid, self.l2, self.problem.column_norms_squared, count
-            )
+            self.sampled = SampledRows(grid, self.l2, self.problem.column_norms_squared, count)
         return self.sampled.solve if self.sampled.at(bend) else None

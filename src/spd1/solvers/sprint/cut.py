@@ -42,7 +42,7 @@ from ..tuning import BLOCK, WELL_WITHIN
 from .local import GAP, READ, REPORT, SIZE, RowSquares, Stay, ascend_on_tile
 from .methods import Ascent
 from .rhythm import Rhythm, price_of_round
-from .tuning import FALLEN, FIRST_ROUNDS, IN_BLOCKS, MOST_CUT_ASCENT, MOST_ROUNDS
+from .tuning import FALLEN, FIRST_ROUNDS, IN_BLOCKS, MOST_CUT_ASCENT, MOST_ROUNDS, SLOW_START
 from .workers import in_one_piece
 
 __all__ = ["CutAscent", "GivesWay"]
@@ -66,12 +66,12 @@ class GivesWay(NoSteps):
 
 
 class CutAscentState(NamedTuple):
-    """y and A'(c y), and the same a round before."""
+    """y and A'(c y); ``y_before`` and ``before`` are the same a round ago."""
 
     y: np.ndarray
     G: np.ndarray
-    old_y: np.ndarray
-    old_G: np.ndarray
+    y_before: np.ndarray
+    before: np.ndarray
 
 
 class CutAscent(PairMethod):
@@ -187,7 +187,7 @@ class CutAscent(PairMethod):
     def ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where a round starts: y, what G takes for A'(c y), and c (y - what G takes it for)."""
         p, (y, G, old_y, old_G) = self.problem, self.state
-        beta = self.speed / (self.speed + 3.0)
+        beta = self.speed / (self.speed + SLOW_START)
         planned = y + beta * (y - old_y)
         start = planned.copy()
         replace_infeasible(start, y, p.b, p.loss)
@@ -199,7 +199,7 @@ class CutAscent(PairMethod):
             self.least_care = min(2.0 * self.care, float(self.problem.grid.shape[0]))
             self.care = max(self.care, self.least_care)
         self.speed = 0
-        self.state = before._replace(old_y=before.y, old_G=before.G)
+        self.state = before._replace(y_before=before.y, before=before.G)
 
     def stay_at(
         self, k: int, y: np.ndarray, G: np.ndarray, held: np.ndarray, said: np.ndarray

@@ -45,7 +45,9 @@ class RowSquares(Made):
 
 
 @kernel
-def pass_locally(A, b, c, squares, loss, l1, l2, kinks, block, key, drawn, passes, care, y, G, said):
+def pass_locally(
+    A, b, c, squares, loss, l1, l2, kinks, block, key, drawn, passes, care, y, G, said
+):
     """Make some passes over the rows; G moves ``care`` times as far as y says.
 
     The first pass tells what the gap is about where the round began: each row at the margin it had.

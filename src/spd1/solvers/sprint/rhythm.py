@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...problem import Problem
 from ..newton.tuning import ENTRY, SPARSE_ENTRY
-from .tuning import LEVELS, ROUND_SECONDS, TESTED, WIRE_SECONDS
+from .tuning import PASS_LEVELS, ROUND_SECONDS, TESTED, WIRE_SECONDS
 
 __all__ = ["Rhythm", "price_of_round"]
 
@@ -44,7 +44,7 @@ class Rhythm(NamedTuple):
     """
 
     price: float
-    rates: tuple[float, ...] = (math.nan,) * LEVELS
+    rates: tuple[float, ...] = (math.nan,) * PASS_LEVELS
     level: int = 1
     used: int = 1  # the level of the round that is described next
     gap: float = math.inf  # where it began, ...
@@ -68,9 +68,7 @@ class Rhythm(NamedTuple):
             rate, old = math.log(self.gap / gap) / (self.read + self.price), rates[self.used]
             rates[self.used] = 0.5 * (rate + old) if old == old else rate
             known += self.used == self.level
-        here = self._replace(
-            rates=tuple(rates), gap=gap, read=read, used=self.level, known=known
-        )
+        here = self._replace(rates=tuple(rates), gap=gap, read=read, used=self.level, known=known)
         return here.moved() if known >= TESTED else here
 
     def moved(self) -> Rhythm:

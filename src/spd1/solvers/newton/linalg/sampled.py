@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from ....data.grid import Grid
 from ....data.lines import CopiedLines
-from ..tuning import SAMPLED_BYTES, SAMPLED_ROWS, SAMPLED_SHARE, STALE_CURVATURE, STILL_BENDS
+from ..tuning import MOST_SAMPLED, SAMPLED_BYTES, SAMPLED_SHARE, STALE_CURVATURE, STILL_BENDS
 from .cholesky import damped_cholesky, solve_by
 
 LEAST_SQUARE = 1e-12  # of the mean
@@ -33,7 +33,7 @@ def rows_to_sample(grid: Grid) -> int:
     """How many rows are worth a copy: a share of all, as far as memory and a factor allow."""
     a_row = grid.dtype.itemsize * grid.d if grid.dense else 12.0 * grid.stored / max(grid.n, 1)
     most = min(SAMPLED_BYTES, 0.25 * grid.copies) / max(a_row, 1.0)
-    return int(min(SAMPLED_ROWS, SAMPLED_SHARE * grid.n, most))
+    return int(min(MOST_SAMPLED, SAMPLED_SHARE * grid.n, most))
 
 
 class SampledRows:
@@ -106,9 +106,7 @@ class SampledRows:
         root = np.sqrt(here * (bend.sum() / here.sum()))
         level = float(np.mean(root * root))
         if fresh or not level / STALE_CURVATURE < self.level < level * STALE_CURVATURE:
-            curvatures = np.linalg.eigvalsh(
-                self._products(self.squares) * root[:, None] * root
-            )
+            curvatures = np.linalg.eigvalsh(self._products(self.squares) * root[:, None] * root)
             self.level = level
             middle = max(float(curvatures[len(root) // 2]), 0.0)
             self.stiff = self.l2 + (middle + 1e-300) * self.squares
