@@ -113,9 +113,7 @@ def test_lambda_max_by_its_definition(case):
     largest = spd1.lambda_max(spd1.Problem(X, b, chosen, spd1.ElasticNet(**net)))
     assert largest > 0
     x = cp.Variable(6)
-    bounds = (
-        [x >= net["lower"]] if "lower" in net else [x <= net["upper"]] if "upper" in net else []
-    )
+    bounds = [x >= net.get("lower", -9.0), x <= net.get("upper", 9.0)]
     for share, optimal in ((1.0, True), (0.98, False)):
         value = losses_by_cvxpy(loss, X @ x, b) / 40 + share * largest * cp.norm1(x)
         value += net.get("l2", 0.0) / 2 * cp.sum_squares(x)
