@@ -48,7 +48,7 @@ def test_threads_fit_the_same_model(folder):
 
 
 def test_the_model_is_that_of_the_library(folder):
-    run("fit", "train.svm", "--l2", 0.1, "--l1", 0.01, "--loss", "squared-hinge", "-o", "m")
+    run("fit", "train.svm", "--l2", 0.1, "--l1", 0.01, "--loss", "squared_hinge", "-o", "m")
     data = read_data("train.svm")
     problem = spd1.Problem(data.A, data.b, "squared_hinge", spd1.ElasticNet(0.01, 0.1))
     np.testing.assert_array_equal(load_model("m").x, spd1.solve(problem).x)

@@ -68,6 +68,7 @@ def cv(
     text: o.TextColumns = None,
     missing: o.Missing = "refuse",
     max_categories: o.MaxCategories = 100,
+    no_header: o.NoHeader = False,
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
@@ -87,7 +88,9 @@ def cv(
     and --standardize, is learnt from all rows before folds are made.
     """
     chosen = o.make_loss(loss, loss_parameters)
-    table = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    table = TableOptions(
+        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
+    )
     balanced = is_balanced(class_weight)
     if rule not in ("best", "one-se"):
         raise ParameterError(f"--rule {rule}: best or one-se")

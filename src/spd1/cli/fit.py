@@ -75,6 +75,7 @@ def fit(
     text: o.TextColumns = None,
     missing: o.Missing = "refuse",
     max_categories: o.MaxCategories = 100,
+    no_header: o.NoHeader = False,
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
@@ -108,7 +109,9 @@ def fit(
     """
     chosen = o.make_loss(loss, loss_parameters)
     reg = o.make_regularizer(l1, l2, lower, upper)
-    table = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    table = TableOptions(
+        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
+    )
     balanced = is_balanced(class_weight)
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_before_work(method, tol, place, plot, force)

@@ -62,6 +62,7 @@ def info(
     text: o.TextColumns = None,
     missing: o.Missing = "refuse",
     max_categories: o.MaxCategories = 100,
+    no_header: o.NoHeader = False,
     verify: Verify = False,
     json: o.Json = False,
 ) -> None:
@@ -75,7 +76,9 @@ def info(
         trained = load_model(data)
         print_json(model_facts(trained)) if json else print_model(data, trained)
         return
-    options = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    options = TableOptions(
+        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
+    )
     try:
         rows = prepared(data, (format, target, features, zero_based, no_check), options)
     except DataError:

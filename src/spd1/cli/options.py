@@ -90,6 +90,12 @@ TextColumns = Annotated[
         "--text", help="Columns whose numbers are words, such as codes: one-hot", metavar="NAMES"
     ),
 ]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="The first line of a CSV file is a row: columns are 0, 1, ..."
+    ),
+]
 Missing = Annotated[
     str,
     typer.Option(help=f"What becomes of missing values: {', '.join(FILLS)}"),

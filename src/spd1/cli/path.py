@@ -48,6 +48,7 @@ def path(
     text: o.TextColumns = None,
     missing: o.Missing = "refuse",
     max_categories: o.MaxCategories = 100,
+    no_header: o.NoHeader = False,
     format: o.Format = None,
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
@@ -64,7 +65,9 @@ def path(
     from ..linear_model import path as walk
 
     chosen = o.make_loss(loss, loss_parameters)
-    table = TableOptions(words_of(drop), words_of(text), missing, weight, max_categories)
+    table = TableOptions(
+        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
+    )
     balanced = is_balanced(class_weight)
     if not l1_ratio > 0:
         raise ParameterError("--l1-ratio 0 uses every feature at any strength: take 0.01 or more")

@@ -31,13 +31,14 @@ class TableOptions(NamedTuple):
     missing: str = "refuse"
     weight: str | None = None
     most_words: int = 100
+    header: bool = True
 
     @property
     def asked(self) -> list[str]:
         """Those that were given."""
         given = {
             "--drop": bool(self.drop), "--text": bool(self.text), "--weight": bool(self.weight),
-            "--missing": self.missing != "refuse",
+            "--missing": self.missing != "refuse", "--no-header": not self.header,
         }  # fmt: skip
         return [name for name, used in given.items() if used]
 
@@ -121,7 +122,7 @@ def _from_table(
     classes: bool,
 ) -> Prepared | None:
     """Features by a recipe; None where a table has nothing that asks for one."""
-    table = read_table(path, kind, options.text)
+    table = read_table(path, kind, options.text, options.header)
     header = table.names if table.header else None
     place = target_position(path, header, len(table.names), target)
     name = table.names[place]
@@ -219,7 +220,7 @@ def read_for(
         )  # fmt: skip
         return data, None
     words = [column.name for column in recipe.columns if column.categories is not None]
-    table = recipe.named(read_table(path, kind, words), path)
+    table = recipe.named(read_table(path, kind, words, recipe.header), path)
     A: Any = recipe.features(table, path, note)
     b = table.column(recipe.target) if recipe.target in table.names else None
     if b is not None and np.all(b == "" if b.dtype.kind == "U" else np.isnan(b)):

@@ -21,7 +21,9 @@ __all__ = ["read_table"]
 NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 
-def read_table(path: str | Path, kind: str, text: Collection[str] = ()) -> Table:
+def read_table(
+    path: str | Path, kind: str, text: Collection[str] = (), header: bool = True
+) -> Table:
     r"""Read all columns: numbers where every value that is there is one, text elsewhere.
 
     Empty fields, NA, N/A, NaN, null, None and ? are missing values.
@@ -31,6 +33,7 @@ def read_table(path: str | Path, kind: str, text: Collection[str] = ()) -> Table
     path : str or Path
     kind : {"csv", "parquet"}
     text : names of columns that are read as text, also where they look like numbers
+    header : whether a first line of a CSV file with anything but numbers holds names
 
     Examples
     --------
@@ -42,14 +45,14 @@ def read_table(path: str | Path, kind: str, text: Collection[str] = ()) -> Table
     >>> table.columns[0].tolist(), table.columns[1].tolist()
     ([33.0, nan], ['Bern', 'Rome'])
     """
-    table = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
+    table = _read_csv(path, text, header) if kind == "csv" else _read_parquet(path, text)
     twice = [name for k, name in enumerate(table.names) if name in table.names[:k]]
     if twice:
         raise DataError(f"{path} has two columns called {twice[0]!r}")
     return table
 
 
-def _read_csv(path: str | Path, text: Collection[str]) -> Table:
+def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
     with reading(path), open_bytes(path) as stream:
         content = stream.read().decode("utf-8-sig")
     if "\0" in content:
@@ -57,6 +60,7 @@ def _read_csv(path: str | Path, text: Collection[str]) -> Table:
     if not content.strip():
         raise DataError(f"{path} is empty")
     head = csv_head(content[: content.find("\n") + 1 or len(content)])
+    head = head if header else head._replace(names=None)
     reader = csv.reader(io.StringIO(content), delimiter=head.delimiter, strict=True)
     rows = []
     try:

@@ -64,6 +64,7 @@ class Recipe:
     weight : name of the column with the weights of the rows, or None
     missing : how missing values are filled in: one of ``FILLS``
     sparse : whether the features are kept sparse
+    header : whether the training file had names; else columns are '0', '1', ...
     """
 
     columns: list[Column]
@@ -72,6 +73,7 @@ class Recipe:
     weight: str | None = None
     missing: str = "refuse"
     sparse: bool = False
+    header: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -119,7 +121,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values that ``from_json`` reads."""
-        kept = ("file_columns", "target", "weight", "missing", "sparse")
+        kept = ("file_columns", "target", "weight", "missing", "sparse", "header")
         about = {name: getattr(self, name) for name in kept}
         return about | {"columns": [list(column) for column in self.columns]}
 
@@ -129,7 +131,7 @@ class Recipe:
         columns = [Column(*fields) for fields in about["columns"]]
         recipe = cls(
             columns, about["file_columns"], about["target"], about["weight"], about["missing"],
-            about["sparse"],
+            about["sparse"], about["header"],
         )  # fmt: skip
         for name, fill, words in columns:
             right = isinstance(name, str) and (words is None or are_words(words))
@@ -138,6 +140,7 @@ class Recipe:
                 raise ValueError(f"the recipe of column {str(name)[:40]!r} makes no sense")
         plain = are_words(recipe.file_columns) and isinstance(recipe.target, str)
         plain = plain and isinstance(recipe.weight, str | None) and isinstance(recipe.sparse, bool)
+        plain = plain and isinstance(recipe.header, bool)
         if not plain or recipe.missing not in FILLS or not columns:
             raise ValueError("the recipe makes no sense")
         return recipe
@@ -219,7 +222,7 @@ def learn_recipe(
         raise DataError("\n".join(wrong))
     width = sum(len(column.features) for column in columns)
     sparse = len(columns) < FULL_ENOUGH * width  # a text column has one entry a row
-    return Recipe(columns, list(table.names), target, weight, missing, sparse)
+    return Recipe(columns, list(table.names), target, weight, missing, sparse, table.header)
 
 
 def _find(table: Table, path: Any, name: str, option: str) -> None:
