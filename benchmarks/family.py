@@ -1,4 +1,4 @@
-"""What the methods of docs/family.md cost a step on sparse data, and what their rates predict.
+"""What the methods of docs/laboratory/family.md cost a step on sparse data, and what their rates predict.
 
     python benchmarks/family.py --costs [FILE]     # nanoseconds an entry read; default: like rcv1
     python benchmarks/family.py --rates FILE --l2 0.01
@@ -84,7 +84,7 @@ def costs(path: Path | None) -> None:
 
 
 def predictions(p: spd1.Problem) -> dict[str, float]:
-    """Passes for a factor e, by the theorems of docs/family.md."""
+    """Passes for a factor e, by the theorems of docs/laboratory/family.md."""
     n, d, stored = p.n, p.d, p.stored
     R2 = float((n * p.c * p.row_norms_squared).max())
     kappa = R2 / (p.mu * p.gamma)

@@ -21,7 +21,7 @@ class Shown(BaseEstimator):
         With the data of the fit there are standard errors, too, where they mean something: smooth
         likelihoods (logistic, least squares, Poisson, gamma, Tweedie), no penalty or l2, up to 2000
         coefficients. They are square roots of the diagonal of ``s (A' diag(w phi'') A + W l2)^-1``,
-        the inverse observed information, see docs/linear_model.md.
+        the inverse observed information, see docs/reference/linear_model.md.
 
         Parameters
         ----------
