@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import _check_method_params
 
 from ..design.intercept import Design
-from ..multinomial.tuning import FAR
+from ..multinomial.tuning import NEVER
 from ._base import Task
 from ._logistic import LogisticRegression, logistic_net
 from ._progress import Watch
@@ -86,13 +86,13 @@ class FoldModel(LogisticRegression):
         """Coefficients, looks, relative gap; a side that is all there is takes no solver.
 
         With a free intercept the objective then has no minimiser: it falls to that of no
-        coefficients the higher the intercept. exp(-FAR) above its infimum is close enough.
+        coefficients the higher the intercept. exp(-NEVER) above its infimum is close enough.
         """
         level = self._only_level(task)
         if level is not None and design.fit_intercept:
             x = np.zeros((len(level), design.d + 1))
-            x[:, -1] = FAR * level
-            return x if self._multinomial else x[0], 1, math.exp(-FAR) / math.log(2.0)
+            x[:, -1] = NEVER * level
+            return x if self._multinomial else x[0], 1, math.exp(-NEVER) / math.log(2.0)
         watch = Watch(self._iterations(), self._tol())
         result = self._solve(design, task, watch, start)
         return result.x, watch.iterations, result.rel_gap

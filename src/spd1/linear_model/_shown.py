@@ -1,4 +1,4 @@
-"""What fitted estimators show of themselves. All imports of pictures and tables are late."""
+"""What fitted estimators show of themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "tools"]
+
+tools: dict[str, Any] = {}  # who draws and prints: they know all estimators, so the room fills it
 
 
 class Shown(BaseEstimator):
@@ -45,9 +47,7 @@ class Shown(BaseEstimator):
         >>> found.names, found.coef.round(2).tolist(), found.errors.round(3).tolist()
         (['x0', '(intercept)'], [[0.98, 0.08]], [[0.03, 0.057]])
         """
-        from ._summary import summary_of
-
-        return summary_of(self, X, y, sample_weight, rows)
+        return tools["summary_of"](self, X, y, sample_weight, rows)
 
     def plot_path(
         self,
@@ -76,9 +76,7 @@ class Shown(BaseEstimator):
         -------
         matplotlib Axes
         """
-        from ._pictures import draw_path
-
-        return draw_path(self, X, y, sample_weight, n_alphas, eps, ax)
+        return tools["draw_path"](self, X, y, sample_weight, n_alphas, eps, ax)
 
     def plot_cv(self, ax: Any = None) -> Any:
         """Draw the scores of a cross-validation: means over folds, one standard error, the winner.
@@ -91,15 +89,11 @@ class Shown(BaseEstimator):
         -------
         matplotlib Axes
         """
-        from ._pictures import draw_cv
-
-        return draw_cv(self, ax)
+        return tools["draw_cv"](self, ax)
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and below it what is proven."""
         diagram = str(super()._html_repr())
         if not hasattr(self, "coef_"):
             return diagram
-        from ._summary import proof_of
-
-        return f'{diagram}<p class="spd1-proof">{html.escape(proof_of(self))}</p>'
+        return f'{diagram}<p class="spd1-proof">{html.escape(tools["proof_of"](self))}</p>'

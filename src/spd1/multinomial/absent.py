@@ -3,7 +3,7 @@
 With free intercepts nothing is lost by it. The lower the intercept of a class that no sample has,
 the lower the objective, and its coefficients are best at zero: the infimum is the optimum of the
 other classes, for which every feasible dual point has p = 0 at the absent one. Put back is a point
-that is as good to the last bit: an intercept at which the class has a probability below exp(-FAR)
+that is as good to the last bit: an intercept at which the class has a probability below exp(-NEVER)
 in every sample.
 """
 
@@ -20,7 +20,7 @@ from ..certificate.gap import relative
 from ..errors import DataError
 from ..result import Result
 from .objective import Objective
-from .tuning import FAR
+from .tuning import NEVER
 
 __all__ = ["Present"]
 
@@ -58,12 +58,12 @@ class Present:
         whole, K = self.whole, self.whole.K
         scores = np.asarray(self.X @ result.x[:, :-1].T) + result.x[:, -1]
         x = np.zeros((K, whole.size))
-        x[:, -1] = min(0.0, float(logsumexp(scores, axis=1).min())) - FAR
+        x[:, -1] = min(0.0, float(logsumexp(scores, axis=1).min())) - NEVER
         x[self.classes] = result.x
         x[:, -1] -= x[:, -1].mean()
         y = np.zeros((whole.n, K))
         y[np.ix_(self.rows, self.classes)] = result.y
-        more = (K - len(self.classes)) * math.exp(-FAR)
+        more = (K - len(self.classes)) * math.exp(-NEVER)
         gap, primal = result.gap + more, result.primal + more
         rel_gap = relative(gap, primal, result.dual, result.floor)
         return replace(result, x=x, y=y, gap=gap, primal=primal, rel_gap=rel_gap)

@@ -39,4 +39,6 @@ PUSHES = 0.98  # share of l1 from which on a coordinate at zero belongs to a wor
 
 STALLS = 4  # steps without progress: rounding lets the method come no closer
 
-FAR = 45.0  # below the score of all others, in logarithms: a class without weight; exp(-45) = 3e-20
+NEVER = (
+    45.0  # below the score of all others, in logarithms: a class without weight; exp(-45) = 3e-20
+)
