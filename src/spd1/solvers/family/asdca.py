@@ -9,7 +9,7 @@ import numpy as np
 from ...certificate.points import pair_of
 from ...errors import IncompatibleError
 from ...problem import Problem
-from ...terms import EXACT, loss_terms, net_terms
+from ...terms import NO_REACH, loss_terms, net_terms
 from ..catalyst import inner_net
 from ..rows.kernels import tie
 from .sdca import SDCA
@@ -71,7 +71,7 @@ class ASDCA(SDCA):
         if self.t == 0 or self.kappa == 0.0:
             return
         rows = loss_terms(u, s.y, p.b, p.c, p.loss)[2]
-        inner = float(rows + net_terms(s.x, -pull, EXACT, self.net)[2])
+        inner = float(rows + net_terms(s.x, -pull, NO_REACH, self.net)[2])
         if inner <= self.eta / (2.0 * (1.0 + self.eta**-2)) * self.xi:
             self.centre = s.x + self.beta * (s.x - self.before)
             self.before = s.x.copy()
