@@ -9,7 +9,7 @@ import pytest
 
 from spd1.losses import Hinge, Logistic, Squared
 from spd1.regularizers import ElasticNet
-from spd1.terms import EXACT, domain_ends, loss_domain, loss_terms, loss_terms_near, net_terms
+from spd1.terms import NO_REACH, domain_ends, loss_domain, loss_terms, loss_terms_near, net_terms
 
 NETS = {
     "free": {"l1": 0.3, "l2": 0.5},
@@ -29,7 +29,7 @@ def test_columns_have_the_worst_of_both_ends(rng, name, per_feature):
     net = ElasticNet(**numbers).bind(d)
     x, v = np.clip(rng.standard_normal(d), -1.0, 2.0), 0.25 * rng.standard_normal(d)
     reach = np.where(np.arange(d) % 3 == 0, 0.0, 0.1 * rng.random(d))
-    for r in (EXACT, np.zeros(d), reach):
+    for r in (NO_REACH, np.zeros(d), reach):
         wide = r if len(r) else np.zeros(d)
         ends = [(v[j] - wide[j], v[j] + wide[j]) for j in range(d)]
         wanted = [

@@ -17,7 +17,7 @@ from .data.store import Store
 from .errors import DataError
 from .losses import as_loss
 from .regularizers import as_regularizer
-from .terms import EXACT, dual_guess, loss_terms, loss_terms_near, net_terms
+from .terms import NO_REACH, dual_guess, loss_terms, loss_terms_near, net_terms
 
 __all__ = ["Problem"]
 
@@ -162,7 +162,7 @@ class Problem:
         x = check_point(x, self.d, "x")
         u, nothing = self.margins(x), np.zeros(self.n)
         loss = self.row_sums(u, nothing)[0]
-        value = float(loss + net_terms(x, np.zeros(self.d), EXACT, self.net)[0])
+        value = float(loss + net_terms(x, np.zeros(self.d), NO_REACH, self.net)[0])
         return value if math.isfinite(value) else math.inf
 
     def dual(self, y: Any) -> float:
@@ -170,7 +170,7 @@ class Problem:
         y = check_point(y, self.n, "y")
         v, nothing = -self.adjoint(self.c * y), np.zeros(self.n)
         loss = self.row_sums(nothing, y)[1]
-        value = float(-loss - net_terms(np.zeros(self.d), v, EXACT, self.net)[1])
+        value = float(-loss - net_terms(np.zeros(self.d), v, NO_REACH, self.net)[1])
         return value if math.isfinite(value) else -math.inf
 
     def row_sums(self, u: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from .kernel.jit import by_answer, helper, kernel
 
 __all__ = [
-    "EXACT",
+    "NO_REACH",
     "domain_ends",
     "dual_guess",
     "loss_domain",
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 LARGEST_SUM = 1.7e308  # what is above, or not a number, counts as infinite
-EXACT = np.empty(0)  # the reach of a dual point that is known exactly
+NO_REACH = np.empty(0)  # the reach of a dual point that is known exactly
 
 
 @helper
@@ -60,7 +60,7 @@ def loss_terms(u, y, b, c, loss):
 def net_terms(x, v, reach, net):
     """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0.
 
-    The worst of them where v is known to lie in v +- reach only; reach may be ``EXACT``. g* and the
+    The worst of them where v is known to lie in v +- reach only; reach may be ``NO_REACH``. g* and the
     brackets are convex in v: they are largest at an end.
     """
     return sum_net(net, x, v, reach)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernel.jit import kernel
 from ..problem import ROUNDED, SUBTLE
-from ..terms import EXACT, loss_terms_near
+from ..terms import NO_REACH, loss_terms_near
 from .balance import mended
 from .free_columns import FreeColumns, free_columns_of
 from .tuning import SNAPPED
@@ -44,7 +44,7 @@ def scaled_inside(v, reach, low, high, out):
 
     Bounds that leave no room around zero are not asked. What rounding leaves outside is cut off,
     so that out +- theta reach is inside; columns with a bound of 0 stay there. reach may be
-    ``EXACT``: none.
+    ``NO_REACH``: none.
     """
     theta = 1.0
     for j in range(len(v)):
@@ -88,7 +88,7 @@ def made_feasible(
     elif rounding_shows(problem, y):
         near = rounded(problem, y)
     inside = np.empty(problem.d)
-    theta = scaled_inside(v, EXACT if near is None else near.columns, low, high, inside)
+    theta = scaled_inside(v, NO_REACH if near is None else near.columns, low, high, inside)
     if theta == 1.0:
         return y, inside, near
     return y * theta, inside, None if near is None else near.scaled(theta)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data.crew import each, slices
-from ..terms import EXACT, dual_guess, loss_terms, loss_terms_near, net_terms
+from ..terms import NO_REACH, dual_guess, loss_terms, loss_terms_near, net_terms
 from .feasible import made_feasible
 from .free_columns import free_columns_of
 from .tuning import MANY_ROWS, REACH, ROW_PIECES
@@ -112,7 +112,7 @@ def row_terms(problem: Problem, u: np.ndarray, y: np.ndarray) -> tuple[float, fl
 def primal_of(problem: Problem, x: np.ndarray, u: np.ndarray) -> PrimalPoint:
     """Evaluate P at x, its margins u = A x known."""
     loss = row_terms(problem, u, np.zeros(problem.n))[0]
-    value = float(loss + net_terms(x, np.zeros(problem.d), EXACT, problem.net)[0])
+    value = float(loss + net_terms(x, np.zeros(problem.d), NO_REACH, problem.net)[0])
     return PrimalPoint(x, u, value if math.isfinite(value) else math.inf)
 
 
@@ -157,7 +157,7 @@ def net_conjugate_sum(problem: Problem, v: np.ndarray, near: Vicinity | None) ->
     """Sum of g*(v), the largest of the vicinity; what is open is left to ``paired``."""
     nothing = np.zeros(problem.d)
     if near is None:
-        return float(net_terms(nothing, v, EXACT, problem.net)[1])
+        return float(net_terms(nothing, v, NO_REACH, problem.net)[1])
     sum_near = float(net_terms(nothing, v, penalised(problem, near), problem.net)[1])
     return sum_near + side_terms(problem, near, nothing)
 
@@ -199,7 +199,7 @@ def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np
     if near is not None:
         return pair_near(problem, x, u, y, v, near)
     loss, conjugate, rows = row_terms(problem, u, y)
-    g, g_star, columns = net_terms(x, v, EXACT, problem.net)
+    g, g_star, columns = net_terms(x, v, NO_REACH, problem.net)
     primal, dual = loss + g, -(conjugate + g_star)
     point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
     finite = math.isfinite(dual)
@@ -244,7 +244,7 @@ def paired(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Pair:
     p, (y, v, _, near) = problem, dual
     if near is None:
         rows = float(row_terms(p, point.u, y)[2])
-        columns = float(net_terms(point.x, v, EXACT, p.net)[2])
+        columns = float(net_terms(point.x, v, NO_REACH, p.net)[2])
         return Pair(point, dual, rows, columns)
     rows = float(loss_terms_near(point.u, y, near.rows, p.b, p.c, p.loss)[2])
     columns = float(net_terms(point.x, v, penalised(p, near), p.net)[2])

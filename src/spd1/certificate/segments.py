@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import helper, kernel
-from ..terms import EXACT
+from ..terms import NO_REACH
 from .feasible import scaled_inside
 from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
 from .tuning import CANCELLED, ROUGHLY, SECTIONS
@@ -157,7 +157,7 @@ def shrunk_pair(
     if p.mu == 0.0 or p.reg.plain or pair.gap <= tol * abs(pair.dual.value):
         return pair
     l1 = np.array(np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,)))
-    theta = scaled_inside(v, EXACT, -l1, l1, np.empty(p.d))
+    theta = scaled_inside(v, NO_REACH, -l1, l1, np.empty(p.d))
     if theta == 1.0:
         return pair
     ends = (theta * y, theta * v), (y, v)

@@ -12,7 +12,7 @@ from ..certificate.segments import best_between
 from ..certificate.tuning import ROUGHLY
 from ..problem import ROUNDED, SUBTLE, Problem
 from ..regularizers import SharedNet
-from ..terms import EXACT, loss_terms, net_terms
+from ..terms import NO_REACH, loss_terms, net_terms
 
 __all__ = ["Rounding", "proof_of"]
 
@@ -90,7 +90,7 @@ def _at(
         if net.lower < 0.0:
             v = np.maximum(v, -net.l1)
     loss, conjugate, rows = loss_terms(u, y, p.b, p.c, p.loss)
-    g, g_star, columns = net_terms(x, v, EXACT, net)
+    g, g_star, columns = net_terms(x, v, NO_REACH, net)
     primal, dual = loss + g, -(conjugate + g_star)
     point = PrimalPoint(x, u, primal if math.isfinite(primal) else math.inf)
     bound = DualPoint(y, v, dual if math.isfinite(dual) else -math.inf)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..certificate.points import Pair, pair_of
 from ..problem import Problem
-from ..terms import EXACT, loss_terms, net_terms
+from ..terms import NO_REACH, loss_terms, net_terms
 
 __all__ = [
     "InnerGap",
@@ -119,7 +119,7 @@ def inner_gap(problem: Problem, pair: Pair, y: np.ndarray, pull: np.ndarray, net
     """
     p, point = problem, pair.point
     rows = loss_terms(point.u, y, p.b, p.c, p.loss)[2]
-    return InnerGap(float(rows), float(net_terms(point.x, pull, EXACT, net)[2]))
+    return InnerGap(float(rows), float(net_terms(point.x, pull, NO_REACH, net)[2]))
 
 
 def evaluated_pair(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[Pair, np.ndarray]:

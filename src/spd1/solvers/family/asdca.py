@@ -11,7 +11,7 @@ from ...certificate.points import pair_of
 from ...control.steps import Proposal
 from ...errors import IncompatibleError
 from ...problem import Problem
-from ...terms import EXACT, loss_terms, net_terms
+from ...terms import NO_REACH, loss_terms, net_terms
 from ..base import Saved
 from ..catalyst import catalyst_momentum, eased, inner_net
 from ..rows.kernels import tie
@@ -100,7 +100,7 @@ class ASDCA(SDCA):
         if self.t == 0 or self.kappa == 0.0:
             return
         rows = loss_terms(u, s.y, p.b, p.c, p.loss)[2]
-        inner = float(rows + net_terms(s.x, -pull, EXACT, self.net)[2])
+        inner = float(rows + net_terms(s.x, -pull, NO_REACH, self.net)[2])
         self.sweeps += 1
         if inner <= self.accuracy():
             self.centre = s.x + self.beta * (s.x - self.before)
