@@ -1,4 +1,4 @@
-"""All methods on colon-cancer, rcv1-subset and the paper's synthetic data: docs/laboratory/family.md's tables.
+"""All methods on colon-cancer, rcv1-subset and synthetic data: docs/laboratory/family.md's tables.
 
     SPD1_DATA=FOLDER python benchmarks/compare_family.py --out FOLDER [--only colon-cancer]
 

@@ -1,4 +1,4 @@
-"""What the methods of docs/laboratory/family.md cost a step on sparse data, and what their rates predict.
+"""What the methods of the family cost a step on sparse data, and what their rates predict.
 
     python benchmarks/family.py --costs [FILE]     # nanoseconds an entry read; default: like rcv1
     python benchmarks/family.py --rates FILE --l2 0.01

@@ -4,8 +4,8 @@
     python benchmarks/small_fits.py --seeds 0-59 --tol 1e-3 --only l2-
 
 Microseconds of processor time, the shortest of many fits. "checked" is ``Problem(...)``, "kernel"
-what whole solves in one kernel (docs/laboratory/engine.md) take, "rest" all else of ``solve``. Fits that
-other methods take, or finish, have their name instead.
+what whole solves in one kernel (docs/laboratory/engine.md) take, "rest" all else of ``solve``.
+Fits that other methods take, or finish, have their name instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contraction that docs/laboratory/family.md proves, by exact expectations: all draws are enumerated.
+"""The contraction that docs/laboratory/family.md proves, by exact expectations over all draws.
 
 Phi of the proof is computed from its definition, with plain transcriptions of the steps, at random
 points of small problems whose saddle point is known to many digits.

@@ -9,7 +9,7 @@ entry, or of one tile. Against Algorithm 2 three things are different:
 - the steps are balanced: eta / tau = gamma / (n mu) lets x and y contract alike, and
   eta tau |A|_F^2 = O(1). Theorem 3 of the paper has eta ~ gamma / R^2, which gives kappa.
 
-What is proved (docs/laboratory/family.md has the proof): with the steps of steps="theory" and snapshots after
+What is proved (docs/laboratory/family.md): with the steps of steps="theory" and snapshots after
 random numbers of steps, every n d steps leave a constant factor, or sqrt(n / kappa) of one if that
 is less, where kappa is the larger of the largest n c_i |a_i|^2 and n sum_i c_i a_ij^2, over mu
 gamma. The idea is Alacaoglu & Malitsky's (2022) for steps that move *all* coordinates
@@ -155,7 +155,7 @@ class AcceleratedSPD1VR(SPD1VR):
         return max(p.n * wanted_strength(p) / p.mu, 1.0 / p.n, p.n / p.d**2)
 
     def theory_steps(self) -> dict[str, Any]:
-        """Eta tau max(R^2, R'^2) = 1/4 in the balance of mu and gamma (docs/laboratory/family.md)."""
+        """Eta tau max(R^2, R'^2) = 1/4 in the balance of mu and gamma: laboratory/family.md."""
         if not self.uniform:
             raise IncompatibleError(
                 f"steps='theory' of {self.name} is proved for independent draws: use "

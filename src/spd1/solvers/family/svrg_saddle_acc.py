@@ -21,8 +21,8 @@ class SVRGSaddleAcc(CrossMethod):
         z+ = prox(z_bar - s (F(w) + F_ij(z_half) - F_ij(w)));   w+ = z+ with probability 1 - alpha
 
     1 - alpha = 1 / N, N the steps of a pass, and s = 0.99 sqrt(1 - alpha) / L_bar in the metric of
-    mu and gamma. docs/laboratory/family.md has a proof of the rate. Palaniappan & Bach accelerate by an outer
-    loop; this needs none.
+    mu and gamma. docs/laboratory/family.md has a proof of the rate. Palaniappan & Bach accelerate
+    by an outer loop; this needs none.
 
     Of z_half a step needs one y_i and one x_j. Going back to w is a proximal term: with b = 1 -
     alpha, prox_{eta g}(x + b (w - x) - eta G) is the proximal step of length eta / (1 - b) of g
