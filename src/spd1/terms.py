@@ -60,8 +60,8 @@ def loss_terms(u, y, b, c, loss):
 def net_terms(x, v, reach, net):
     """Sums over columns: g(x), g*(v), and g(x) + g*(v) - x v >= 0.
 
-    The worst of them where v is known to lie in v +- reach only; reach may be ``NO_REACH``. g* and the
-    brackets are convex in v: they are largest at an end.
+    The worst of them where v is known to lie in v +- reach only; reach may be ``NO_REACH``. g* and
+    the brackets are convex in v: they are largest at an end.
     """
     return sum_net(net, x, v, reach)
 
