@@ -104,10 +104,10 @@ def smaller(x, y):
 
 
 EXTREMES = {max: larger, min: smaller}
-PAIRS = ([types.float64] * 2, [types.int64] * 2)
+TWO_ALIKE = ([types.float64] * 2, [types.int64] * 2)
 
 # Numba compiles max and min as functions with any number of arguments, for every pair of types.
-for one, two in PAIRS:
+for one, two in TWO_ALIKE:
     for extreme, better in ((larger, operator.gt), (smaller, operator.lt)):
         lower_builtin(extreme, one, two)(
             lambda context, builder, sig, args, better=better: do_minmax(
@@ -129,7 +129,7 @@ def remembered(context: Any) -> Iterator[None]:
     def resolve(function: Any, arguments: Any, named: Any) -> Any:
         extreme = getattr(function, "typing_key", None) in EXTREMES and not named
         kinds = [types.unliteral(one) for one in arguments] if extreme else []
-        if kinds in PAIRS:
+        if kinds in TWO_ALIKE:
             found = signature(kinds[0], *kinds)
             function._impl_keys[found.args] = EXTREMES[function.typing_key]
             return found
