@@ -14,7 +14,7 @@ from ..result import Progress, Result
 __all__ = ["STEPS", "Watch", "warn_unless_converged"]
 
 IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
-ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
+AT_ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
 PATIENT_LOOKS = 20  # ... after so many of them
 LEAST_GOAL = 1e-16  # relative gap at which the bar is full where tol is less
 STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
@@ -64,7 +64,7 @@ class Watch:
     def settled(self, rel_gap: float) -> bool:
         """Whether looks beyond ``tol``, or at rounding short of it, bring nothing any more."""
         done = rel_gap <= self.tol
-        if not (done and self.polishing) and not rel_gap <= ROUNDING:
+        if not (done and self.polishing) and not rel_gap <= AT_ROUNDING:
             return False
         self.idle = 0 if rel_gap <= 0.5 * self.best else self.idle + 1
         self.best = min(self.best, rel_gap)
