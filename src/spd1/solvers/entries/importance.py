@@ -143,8 +143,8 @@ def important_entries(problem: Problem) -> ImportantEntries:
 
     What steps may be as large as is the largest sum of c_i a_ij^2 / p_ij along a row or a column
     (docs/laboratory/family.md). For rows alone p_ij ~ c_i |a_ij| sum_k |a_ik| makes that least, for
-    columns alone p_ij ~ w_ij sum_k w_kj with w_ij = sqrt(c_i) |a_ij|: the mean of both is within a factor
-    of two of either.
+    columns alone p_ij ~ w_ij sum_k w_kj with w_ij = sqrt(c_i) |a_ij|: the mean of both is within a
+    factor of two of either.
     """
     p, grid = problem, problem.grid
     rows, columns = grid.by_rows.matrix, grid.by_columns.matrix
