@@ -10,9 +10,9 @@ What is proved: slope 1 for spd1-vr with the steps of Theorem 3 (Tan et al. 2018
 that long by definition); 1/2 for spd1-vr-acc with steps="theory" and for svrg-saddle-acc
 (docs/laboratory/family.md; the latter: Alacaoglu & Malitsky 2022), for spd1-vr-catalyst up to
 logarithms (Lin, Mairal & Harchaoui 2018, with Theorem 3 inside), for spdc (Zhang & Xiao 2017) and
-katyusha (Allen-Zhu 2016). Automatic steps are only measured. "spd1-vr x128" takes Theorem 3's steps times
-128: eta tau R^2 = n / kappa, which makes the slope one; automatic steps become longer than that.
-"""
+katyusha (Allen-Zhu 2016). Automatic steps are only measured. "spd1-vr x128" takes Theorem 3's steps
+times 128: eta tau R^2 = n / kappa, which makes the slope one; automatic steps become longer than
+that."""
 
 from __future__ import annotations
 
