@@ -12,7 +12,8 @@ that long by definition); 1/2 for spd1-vr-acc with steps="theory" and for svrg-s
 logarithms (Lin, Mairal & Harchaoui 2018, with Theorem 3 inside), for spdc (Zhang & Xiao 2017) and
 katyusha (Allen-Zhu 2016). Automatic steps are only measured. "spd1-vr x128" takes Theorem 3's steps
 times 128: eta tau R^2 = n / kappa, which makes the slope one; automatic steps become longer than
-that."""
+that.
+"""
 
 from __future__ import annotations
 
