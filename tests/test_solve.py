@@ -207,8 +207,10 @@ def test_wrong_parameters_are_refused_by_name_before_any_work(arguments, message
 
 
 def test_what_is_no_problem_is_refused():
-    with pytest.raises(ParameterError, match="ndarray"):
+    with pytest.raises(ParameterError, match="labels are missing"):
         solve(np.eye(2))
+    with pytest.raises(ParameterError, match="not str"):
+        solve("data.svm")
 
 
 @pytest.mark.parametrize("method", EVERY_METHOD)

@@ -104,7 +104,8 @@ class Run:
         line = ProgressLine(self.method.name, self.tol) if verbose else None
         with watching(line.compiling) if line else nullcontext():
             self.start(x, y, v)
-            return self.run(callback, line, keeper)
+            begun = self.looks_before > 0  # what a sprint has found is an answer, too
+            return self.run(callback, line, keeper, stepped=begun)
 
     def start(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None) -> None:
         """Put the method at a point and look at it."""
