@@ -51,9 +51,9 @@ def test_links_of_the_readme_lead_somewhere_on_any_page():
     text = build.absolute_links((ROOT / "README.md").read_text(encoding="utf-8"), "https://x.org/r")
     for link in re.findall(r"\]\(([^)\s]+)", text):
         assert link.startswith(("https://", "#")), link
-    shown = build.absolute_links("![a](docs/a.png) [b](docs/b.md#c) [d](#e) [f](https://g)", "S")
+    shown = build.absolute_links("![a](pages/a.png) [b](pages/b.md#c) [d](#e) [f](https://g)", "S")
     assert (
-        shown == "![a](S/raw/main/docs/a.png) [b](S/blob/main/docs/b.md#c) [d](#e) [f](https://g)"
+        shown == "![a](S/raw/main/pages/a.png) [b](S/blob/main/pages/b.md#c) [d](#e) [f](https://g)"
     )
 
 

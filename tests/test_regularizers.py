@@ -211,9 +211,17 @@ def test_vectors_must_match_the_data():
         L1([1.0, 2.0, 3.0]).bind(4)
 
 
-@pytest.mark.parametrize("reg", ["l2", 0.1, object(), L2])
-def test_what_is_no_regularizer_is_refused(reg):
-    with pytest.raises(ParameterError, match="reg must be"):
+@pytest.mark.parametrize(
+    ("reg", "said"),
+    [
+        ("l2", "L2"),
+        (0.1, r"write reg=spd1\.L2\(0\.1\)"),
+        (object(), "reg must be"),
+        (L2, "reg must be"),
+    ],
+)
+def test_what_is_no_regularizer_is_refused(reg, said):
+    with pytest.raises(ParameterError, match=said):
         as_regularizer(reg)
 
 

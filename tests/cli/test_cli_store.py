@@ -109,7 +109,7 @@ def test_what_stores_cannot_do_is_said_before_work(folder):
     scaled = run("fit", "s", "--standardize")
     assert (scaled.exit_code, "can't be standardized" in said(scaled)) == (3, True)
     rows = run("fit", "s", "--method", "saga")
-    assert (rows.exit_code, "use method 'newton'" in said(rows)) == (2, True)
+    assert (rows.exit_code, "use method 'auto'" in said(rows)) == (2, True)
     (folder / "empty").mkdir()
     none = run("fit", "empty")
     assert (none.exit_code, "is a folder and no store" in said(none)) == (3, True)

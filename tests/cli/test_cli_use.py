@@ -281,7 +281,7 @@ def test_help_names_every_exit_code_and_every_command(folder):
 
 
 def test_the_docs_name_every_exit_code():
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     for code, meaning in CODES.items():
         assert f"| {code} | {meaning} |" in page
 

@@ -110,7 +110,9 @@ def test_same_bits_as_in_memory(key, sparse, copies, tmp_path, rng):
     cut = whole.with_grid(whole.grid.cut(5, 1))
     stored = Problem(write_store(tmp_path / "a", given, b, tiles=(5, 1)), loss=loss, reg=reg)
     cut.grid.copies = stored.grid.copies = copies
-    expected, found = solve(cut, tol=1e-7), solve(stored, tol=1e-7)
+    # in memory, auto makes passes on the tiles where rows are too many to copy: a store does not
+    method = "newton" if key == "dual" else "auto"
+    expected, found = (solve(problem, method, tol=1e-7) for problem in (cut, stored))
     assert found.converged
     assert "newton" in found.method
     np.testing.assert_array_equal(found.x, expected.x)

@@ -109,8 +109,8 @@ ORDINARY_FIT = """
 import numpy as np, spd1
 from spd1.kernel.pipelines import lean_is_known
 rng = np.random.default_rng(0)
-A = rng.standard_normal((30, 8)); b = np.sign(A[:, 0])
-result = spd1.solve(spd1.Problem(A, b, "hinge", spd1.L2(0.1)), tol=1e-8)
+A = rng.standard_normal((30, 8)); b = A[:, 0]
+result = spd1.solve(spd1.Problem(A, b, "squared", spd1.L2(0.1)), "columns", tol=1e-12)
 print(lean_is_known(), result.status, float(result.primal).hex())
 """
 

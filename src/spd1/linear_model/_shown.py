@@ -45,7 +45,7 @@ class Shown(BaseEstimator):
         >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.1, 1.0, 2.1, 3.0])
         >>> found = LinearRegression().fit(X, y).summary(X, y)
         >>> found.names, found.coef.round(2).tolist(), found.errors.round(3).tolist()
-        (['x0', '(intercept)'], [[0.98, 0.08]], [[0.03, 0.057]])
+        (['x0', '(intercept)'], [[0.98, 0.08]], [[0.028, 0.053]])
         """
         return tools["summary_of"](self, X, y, sample_weight, rows)
 

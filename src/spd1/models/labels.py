@@ -16,7 +16,9 @@ def numbers(b: np.ndarray) -> np.ndarray:
     """Targets as numbers, or a refusal."""
     values = np.asarray(b)
     if values.dtype.kind not in "fiub":
-        raise DataError(f"the target holds text, {values[0]!r} for one: this loss needs numbers")
+        raise DataError(
+            f"the target holds text, {str(values[0])!r} for one: this loss needs numbers"
+        )
     return values.astype(float)
 
 

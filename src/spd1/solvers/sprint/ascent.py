@@ -23,7 +23,7 @@ from .tuning import APART_ENOUGH, FAR_TOO_SLOW, MEAN_BEND, STRETCH, UNTIL_SLOW
 
 __all__ = ["KINKS", "LOOKS", "SMOOTH", "ascend"]
 
-NOTHING, KINKS, SMOOTH = range(3)  # what is watched while rows are visited
+NO_WATCH, KINKS, SMOOTH = range(3)  # what is watched while rows are visited
 
 LOOKS = 64  # rows of the record of looks
 PATIENT = 6  # looks before one that gains nothing is taken for the end
@@ -85,7 +85,7 @@ def visit_rows(A, b, c, reach, loss, l1, scale, watch, near, y, u, G, order, cou
                 if step != 0.0 or not rests(b[i], loss, margin, y[i], r, near):
                     rows[kept] = i
                     kept += 1
-            if watch != NOTHING:
+            if watch != NO_WATCH:
                 u[i] = margin
             y[i] = y_new
             move, before = c[i] * step, i

@@ -35,7 +35,7 @@ from ..merging import (
     renew,
 )
 from ..tuning import MERGE_STRIP
-from .ascent import KINKS, LOOKS, NOTHING, hopeless, rests, shuffle, visit_rows
+from .ascent import KINKS, LOOKS, NO_WATCH, hopeless, rests, shuffle, visit_rows
 from .tuning import FALLEN
 
 __all__ = ["ascend_together"]
@@ -165,7 +165,7 @@ def ascend_together(
                         i = order[p]
                         c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
                     sums[k, 0] = visit_rows(
-                        A, b, c_here, reach_here, loss, l1, scale, NOTHING, 0.0, y, u,
+                        A, b, c_here, reach_here, loss, l1, scale, NO_WATCH, 0.0, y, u,
                         G if shared == 1 else copies[k], order[low:high], high - low, rows,
                     )[0] / (cautious * cautious)  # fmt: skip
             elif now == MERGE:
