@@ -32,7 +32,7 @@ Top = Annotated[
 CsvFile = Annotated[
     Path | None, typer.Option("--csv", help="Write all coefficients to this file, one a line")
 ]
-WIDEST_NAME = 8  # classes that a table has columns for
+TABLE_WIDTH = 8  # classes that a table has columns for
 
 
 def is_model(path: Path) -> bool:
@@ -145,19 +145,20 @@ def print_coefficients(model: Model, top: int) -> None:
     order = np.argsort(-size, kind="stable")
     order = order[size[order] > 0]
     shown = order[: top or len(order)]
-    table = Table("feature", *(f"{h}" for h in header[:WIDEST_NAME]), box=None)
+    table = Table("feature", *(f"{h}" for h in header[:TABLE_WIDTH]), box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for j in shown:
-        table.add_row(names[j], *(f"{v:.6g}" for v in values[j, :WIDEST_NAME]))
+        table.add_row(names[j], *(f"{v:.6g}" for v in values[j, :TABLE_WIDTH]))
     if model.intercept or model.mean is not None:
-        table.add_row("(constant)", *(f"{v:.6g}" for v in np.ravel(model.offset)[:WIDEST_NAME]))
+        table.add_row("(constant)", *(f"{v:.6g}" for v in np.ravel(model.offset)[:TABLE_WIDTH]))
     say("")
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
     left, zeros = len(order) - len(shown), len(names) - len(order)
     rest = [f"{left:,} smaller ones (--top 0 shows all)"] if left else []
     rest += [f"{zeros:,} that are zero"] if zeros else []
-    rest += [f"{len(header) - WIDEST_NAME} more classes (--csv)"] if len(header) > WIDEST_NAME else []
+    if len(header) > TABLE_WIDTH:
+        rest.append(f"{len(header) - TABLE_WIDTH} more classes (--csv)")
     if rest:
         say(f"and {', '.join(rest)}")
 

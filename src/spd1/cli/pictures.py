@@ -11,7 +11,7 @@ from ..files import replacing
 
 __all__ = ["draw_cv", "draw_path"]
 
-NAMED = 10  # coefficients of a path that are called by name
+NAMED_CURVES = 10  # coefficients of a path that are called by name
 GREY, BLUE, ORANGE = "#9a9a9a", "#0072B2", "#D55E00"
 
 
@@ -40,8 +40,9 @@ def draw_path(found: Any, names: list[str], place: Path, title: str) -> None:
         line = found.coefs[:, j]
         if not np.any(line):
             continue
-        style = {"color": f"C{rank}", "lw": 1.6} if rank < NAMED else {"color": GREY, "lw": 0.6}
-        label = names[j] if rank < NAMED else None
+        named = rank < NAMED_CURVES
+        style = {"color": f"C{rank}", "lw": 1.6} if named else {"color": GREY, "lw": 0.6}
+        label = names[j] if named else None
         ax.plot(found.alphas, line, label=label, **style)
     ax.set_xscale("log")
     ax.invert_xaxis()

@@ -13,7 +13,7 @@ from .tuning import (
     FAR_WORSE,
     FAST,
     FIRST_LOOKS,
-    IDLE_LOOKS,
+    STILL_LOOKS,
     LATE,
     LEVEL,
     MEANT,
@@ -100,7 +100,7 @@ class BalancedSteps(Anchored):
         self.idle += 1
         if self.best <= self.goal:
             self.goal, self.idle = 0.5 * self.best, 0
-        return self.method.on_tiles and self.idle >= IDLE_LOOKS
+        return self.method.on_tiles and self.idle >= STILL_LOOKS
 
     def _fails_together(self, gap: float, pace: float) -> bool:
         """Whether copies that know nothing of each other have gone too far, or gain little."""
