@@ -302,10 +302,12 @@ def test_catalyst_checks_the_accuracy_of_its_inner_problem(loss):
     worker = method_class("spd1-vr-catalyst")(case.problem("csr"), "auto", key_of(1))
     worker.steps = {"eta": 0.05, "tau": 0.05}
     worker.begin(np.zeros(oracle.D), dual_from_margins(worker.problem, np.zeros(oracle.N)))
-    kappa, l2 = worker.momentum.kappa, float(case.reg.l2)
+    l2 = float(case.reg.l2)
     for _ in range(3):
         for _ in worker.epoch():
             pass
+        assert not worker.failed  # an epoch that is undone leaves the gap it was undone for
+        kappa = worker.momentum.kappa  # it may have become weaker
         x, y, z = worker.state.x, worker.state.y, worker.centre
         primal = oracle.primal(case, x) + kappa / 2 * np.sum((x - z) ** 2)
         v = kappa * z - case.A.T @ (case.c * y)
