@@ -416,7 +416,8 @@ def in_turns(race: Race, mine: Any, theirs: Any) -> tuple[float, float]:
     """Medians of warm fits, ours and theirs in turns."""
     models = [mine] if theirs is None else [mine, theirs]
     once = sum(milliseconds(one, race.X, race.y) for one in models) / 1e3  # warm from here
-    rounds = min(max(int(BUDGET / once), ROUNDS[0]), ROUNDS[1])
+    fewest = ROUNDS[0] if theirs is not None else 1  # nobody to compare with
+    rounds = min(max(int(BUDGET / once), fewest), ROUNDS[1])
     taken = [[milliseconds(one, race.X, race.y) for one in models] for _ in range(rounds)]
     medians = [statistics.median(times) for times in zip(*taken, strict=True)]
     return medians[0], medians[1] if theirs is not None else math.nan
