@@ -130,14 +130,15 @@ class JointNewton:
         return 0.0, here, value
 
     def bounds(self, place: Place) -> Iterator[tuple[float, np.ndarray]]:
-        """What the forces at a point prove, and those that the last step has found.
+        """What the forces that the last step has found prove, and those at a point.
 
-        Where the data are fitted exactly the former are rounding errors.
+        The former mostly prove more: where the data are fitted exactly the latter are rounding
+        errors.
         """
         found = np.zeros_like(self.c)
         live = self.c > 0.0
         found[live] = self.pull / self.c[live]
-        for q in (self.force(place), found):
+        for q in (found, self.force(place)):
             self.ledger.entries += self.stored
             yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
 
