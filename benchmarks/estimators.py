@@ -225,7 +225,8 @@ def classification(data: str) -> Iterator[Race]:
         def value(u: np.ndarray, b: np.ndarray, x: np.ndarray, power: int = power) -> float:
             return float((np.maximum(0.0, 1.0 - b * u) ** power).mean() + 0.5 * l2 * x @ x)
 
-        name, mine = f"LinearSVC {loss}", ours.LinearSVC(loss=loss)
+        name = f"LinearSVC {loss}"
+        mine = ours.LinearSVC(loss=loss, penalize_intercept=False)
         yield Race(name, data, X, y, mine, liblinear(peer), loss, reg, value)
         yield bare(Race(name, data, with_ones(X), y, mine, {"": peer}, loss, reg, value, False))
 
@@ -252,7 +253,7 @@ def regression(data: str) -> Iterator[Race]:
             0.5 * ((u - b) ** 2).mean() + l1 * np.abs(x).sum() + 0.5 * l2 * x @ x
         )
 
-    mine = ours.LinearSVR(epsilon=EPSILON)
+    mine = ours.LinearSVR(epsilon=EPSILON, penalize_intercept=False)
     peer = LinearSVR(epsilon=EPSILON, dual="auto", max_iter=ENDLESS, random_state=0)
     loss, reg = spd1.EpsilonInsensitive(EPSILON), Net(l2=1.0 / n)
     name = "LinearSVR"
@@ -415,7 +416,8 @@ def in_turns(race: Race, mine: Any, theirs: Any) -> tuple[float, float]:
     """Medians of warm fits, ours and theirs in turns."""
     models = [mine] if theirs is None else [mine, theirs]
     once = sum(milliseconds(one, race.X, race.y) for one in models) / 1e3  # warm from here
-    rounds = min(max(int(BUDGET / once), ROUNDS[0]), ROUNDS[1])
+    fewest = ROUNDS[0] if theirs is not None else 1  # nobody to compare with
+    rounds = min(max(int(BUDGET / once), fewest), ROUNDS[1])
     taken = [[milliseconds(one, race.X, race.y) for one in models] for _ in range(rounds)]
     medians = [statistics.median(times) for times in zip(*taken, strict=True)]
     return medians[0], medians[1] if theirs is not None else math.nan

@@ -195,7 +195,7 @@ class Design:
         if kept is None or not _same(kept[0], weight):
             X = np.asarray(self.X)
             mean = np.average(X, axis=0, weights=weight)
-            flat = X.max(axis=0) == X.min(axis=0)
+            flat = constant_columns(X)
             mean[flat] = X[0, flat]  # else rounding would leave something of a constant column
             held = None if weight is None else np.array(weight, dtype=float)
             self._centred = kept = (held, X - mean, mean)
@@ -214,6 +214,19 @@ class Design:
         result = solve(Problem(X, b - level, "squared", reg, weight), **options)
         x = np.append(result.x, level - mean @ result.x)
         return Result(**{**_fields(result), "x": x})
+
+
+def constant_columns(X: np.ndarray) -> np.ndarray:
+    """Indices of columns whose entries are all the same; a few rows tell most that are not.
+
+    Examples
+    --------
+    >>> constant_columns(np.array([[1.0, 2.0], [3.0, 2.0], [1.0, 2.0]]))
+    array([1])
+    """
+    few = X[:: max(1, len(X) // SAMPLED_ROWS)]
+    alike = np.flatnonzero(np.all(few == X[0], axis=0))
+    return alike[np.all(X[:, alike] == X[0, alike], axis=0)] if len(alike) else alike
 
 
 def _same(kept: Any, weight: Any) -> bool:

@@ -21,7 +21,7 @@ from ._jobs import engine_for
 from ._kept import Kept
 from ._options import check_common, solver_of
 from ._progress import STEPS, Watch, warn_unless_converged
-from .tuning import AS_EXACT, DEFAULT_TOL, SMALL_FIT
+from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -45,7 +45,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     """
 
     _default_solver = "auto"
-    _exact = AS_EXACT
+    _exact = POLISHED
     _chunks = True  # whether fit takes a dask array
     coef_: Any
     intercept_: Any
@@ -206,7 +206,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         return float(getattr(self, "tol", 1e-6))
 
     def _target(self, design: Design) -> float:
-        """Relative gap to ask ``solve`` for: where it is cheap, all that rounding allows.
+        """Relative gap to ask ``solve`` for: where it is cheap, that of an exact solver.
 
         Not where ``tol`` is above its default: who sets that wants an early end.
         """

@@ -14,6 +14,7 @@ from ..regularizers import ElasticNet
 from ._chunked import rowwise
 from ._classifiers import CertifiedClassifier, log_probabilities, probabilities
 from ._regressors import CertifiedRegressor
+from .tuning import EXACT_WEIGHTS
 
 __all__ = ["ERMClassifier", "ERMRegressor"]
 
@@ -70,6 +71,8 @@ class ERMClassifier(CertifiedClassifier):
     >>> ERMClassifier("smoothed_hinge", l2=0.1, lower=0.0).fit(X, y).predict([[2.9]])
     array([1])
     """
+
+    _exact = EXACT_WEIGHTS
 
     def __init__(
         self,

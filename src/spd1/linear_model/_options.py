@@ -145,7 +145,7 @@ def solver_of(value: Any, default: str = "auto") -> str:
 
 def check_common(estimator: Any) -> None:
     """Check the parameters that mean the same everywhere."""
-    params = estimator.get_params(deep=False)
+    params = vars(estimator)  # get_params() reads the signature at every fit
     if "tol" in params:
         number(params["tol"], "tol")  # 0: as far as rounding allows, with a warning
     if params.get("max_iter") is not None:

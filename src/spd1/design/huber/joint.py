@@ -21,6 +21,7 @@ from ...engines.ledger import Ledger
 from ...solvers.newton.linalg.cholesky import damped_cholesky, solve_by
 from .objective import best_scale, force_bound, joint_value
 from .tuning import (
+    BLOCK_ENTRIES,
     DAMPINGS,
     FADE,
     FAINTEST_SCALE,
@@ -129,14 +130,15 @@ class JointNewton:
         return 0.0, here, value
 
     def bounds(self, place: Place) -> Iterator[tuple[float, np.ndarray]]:
-        """What the forces at a point prove, and those that the last step has found.
+        """What the forces that the last step has found prove, and those at a point.
 
-        Where the data are fitted exactly the former are rounding errors.
+        The former mostly prove more: where the data are fitted exactly the latter are rounding
+        errors.
         """
         found = np.zeros_like(self.c)
         live = self.c > 0.0
         found[live] = self.pull / self.c[live]
-        for q in (self.force(place), found):
+        for q in (found, self.force(place)):
             self.ledger.entries += self.stored
             yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
 
@@ -195,25 +197,42 @@ class JointNewton:
     ) -> tuple[np.ndarray, float] | None:
         """Unknown are x and t; with p = weight (A x + Z t - goal): 2 a x + A'p = 0, Z'p = ends."""
         A = self.X[live] if not np.all(live) else self.X
-        root = np.sqrt(weight)
         self.ledger.entries += 4 * self.stored  # H, two products on the right, the forces
-        scaled = sp.diags_array(root) @ A if sp.issparse(A) else A * root[:, None]
-        H = scaled.T @ scaled
-        H = np.ascontiguousarray(H.toarray() if sp.issparse(H) else H)
+        d, sides = A.shape[1], np.column_stack([goal, Z])
+        products = weighted_products(A, sides, np.sqrt(weight))
+        H, right = np.ascontiguousarray(products[:d, :d]), products[:d, d:]
         diagonal = np.einsum("ii->i", H)  # a view, whatever the order
         diagonal += 2.0 * self.a
-        weighted = weight[:, None] * Z
-        B = np.asarray(A.T @ weighted)
+        B, inner = right[:, 1:], products[d + 1 :, d + 1 :]
         factor = damped_cholesky(H, dampings=DAMPINGS)
         if factor is None:
             return None
-        solved = solve_by(factor, np.column_stack([A.T @ (weight * goal), B]))
+        solved = solve_by(factor, right)
         # x = H^-1 (A'W goal - B t), and (Z'WZ - B'H^-1 B) t = ends + Z'W goal - B'H^-1 A'W goal
-        inner = Z.T @ weighted - B.T @ solved[:, 1:]
-        t = small_solve(inner, ends + weighted.T @ goal - B.T @ solved[:, 0])
+        inner = inner - B.T @ solved[:, 1:]
+        t = small_solve(inner, ends + products[d + 1 :, d] - B.T @ solved[:, 0])
         x = solved[:, 0] - solved[:, 1:] @ t
         self.pull = weight * (np.asarray(A @ x).ravel() + Z @ t - goal)
         return x, float(t[0]) if self.fit_intercept else 0.0
+
+
+def weighted_products(A: Any, sides: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """[A, sides]'W [A, sides], W = diag(root^2); dense rows block by block, which stay in cache."""
+    n, d = A.shape
+    if sp.issparse(A):
+        scaled, tail = sp.diags_array(root) @ A, sides * root[:, None]
+        beside = np.asarray(scaled.T @ tail)
+        return np.block([[(scaled.T @ scaled).toarray(), beside], [beside.T, tail.T @ tail]])
+    width = d + sides.shape[1]
+    height = max(BLOCK_ENTRIES // width, 1)
+    total, block = np.zeros((width, width)), np.empty((min(height, n), width))
+    for first in range(0, n, height):
+        rows = slice(first, min(first + height, n))
+        part = block[: rows.stop - first]
+        np.multiply(A[rows], root[rows, None], out=part[:, :d])
+        np.multiply(sides[rows], root[rows, None], out=part[:, d:])
+        total += part.T @ part
+    return total
 
 
 def bordered(

@@ -160,6 +160,8 @@ class HuberScale:
                 for bound, q in newton.bounds(place):
                     if bound > self.bound:
                         self.bound, self.q = bound, q
+                    if self.gap()[1] <= self.tol:
+                        break
                 self.passes, self.seconds = newton.ledger.passes, clock() - started
                 status = self.judge("max_seconds" if self.seconds >= limit else "")
                 if status:

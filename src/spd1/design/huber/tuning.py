@@ -28,3 +28,4 @@ FORGET = 4  # slices in a row that do not shrink the gap: a loose one has misled
 IDLE_SLICES = 12  # and so many end the search
 SLICE_LOOKS = 50  # at a slice, before the search goes on with what it has
 FAINTEST_SLICE = 1e-12  # of the first scale
+BLOCK_ENTRIES = 100_000  # of rows that are scaled and multiplied at a time: they stay in cache

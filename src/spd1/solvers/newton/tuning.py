@@ -56,7 +56,7 @@ COPIED = 0.28  # of the entries of sparse data, that working sets may copy: memo
 # Epochs
 MODELS = 40  # of one working set
 MOST_INSIDE = 10  # epochs on a small matrix, without a look at the data
-SMOOTH_STEPS = 6  # of Newton's without a look, where nothing has a kink
+SMOOTH_STEPS = 12  # of Newton's without a look, where nothing has a kink
 
 # How far a model is solved
 INNER = 0.1  # relative to the gap, ...
