@@ -14,12 +14,14 @@ import numpy as np
 from ..kernel.rng import key_of, widths
 from .bound import Bound, prove
 from .objective import Objective, Point
+from .precondition import Diagonal, choose
 from .rows import ascend_rows
 from .tuning import (
     ASCENT_CURVED,
     ASCENT_LEAST,
     ASCENT_LOOK,
     ASCENT_MOST,
+    ASCENT_ROW,
     ASCENT_TRIAL,
     ONES_LEAST,
     ONES_PER_CLASS,
@@ -32,9 +34,9 @@ def pays(objective: Objective) -> bool:
     """Whether ascent is worth a try; it tells later if it is slow."""
     if not objective.sparse or objective.l1 > 0.0 or not objective.l2 > 0.0:
         return False
-    if objective.stored * objective.K < ASCENT_LEAST:
+    if objective.stored < max(ASCENT_LEAST / objective.K, ASCENT_ROW * objective.n):
         return False
-    return curved(objective) <= ASCENT_CURVED
+    return choose(objective) is Diagonal and curved(objective) <= ASCENT_CURVED
 
 
 def curved(objective: Objective) -> float:
