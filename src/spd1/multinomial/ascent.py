@@ -1,8 +1,8 @@
 """Dual ascent over rows: for sparse data whose l2 counts. Elsewhere, and if slow, Newton's steps.
 
 An intercept without penalty has no coefficients tied to chances. It gets a penalty
-l2/2 (b - centre)^2 / ones^2, as the coefficient of a column with the value ``ones`` would, and after
-every pass the centre moves to b: the proximal point method, whose end is that of no penalty.
+l2/2 (b - centre)^2 / ones^2, as the coefficient of a column with the value ``ones`` would, and
+after every pass the centre moves to b: the proximal point method, whose end is that of no penalty.
 """
 
 from __future__ import annotations
