@@ -16,8 +16,8 @@ from ..kernel.rng import shuffled
 
 __all__ = ["ascend_rows", "best_chances"]
 
-MOST_STEPS = 200  # of Newton's method in a row; three are usual
-CLOSE = 1e-12  # the square of Newton's last step: another would change chances by so much
+ROW_STEPS = 200  # of Newton's method in a row; three are usual
+ROW_CLOSE = 1e-12  # the square of Newton's last step: another would change chances by so much
 
 
 @helper
@@ -33,7 +33,7 @@ def best_chances(t, h, q, p):
     for k in range(K):
         top = max(top, t[k])
         nu += p[k] * (t[k] - q[k] - h * p[k])
-    for _ in range(MOST_STEPS):
+    for _ in range(ROW_STEPS):
         total, slope = -1.0, 0.0
         for k in range(K):
             bend = 1.0 + h * p[k]
@@ -48,7 +48,7 @@ def best_chances(t, h, q, p):
             most = max(p[k], new)
             size += change * change * most * (1.0 + h * most)
             p[k] = new
-        if size <= CLOSE:
+        if size <= ROW_CLOSE:
             break
     total = 0.0
     for k in range(K):
