@@ -142,6 +142,20 @@ def test_several_classes_refuse_what_they_cannot_do():
         fit_model(Data(A, np.arange(30) / 7.0), "logistic", spd1.L2(0.1))
 
 
+def test_several_classes_take_threads():
+    A = np.random.default_rng(0).standard_normal((90, 4))
+    data = Data(A, A[:, :3].argmax(axis=1))
+    plain, _ = fit_model(data, "logistic", spd1.L2(0.01), tol=1e-10)
+    models = [
+        fit_model(data, "logistic", spd1.L2(0.01), tol=1e-10, engine="threads", n_threads=many)[0]
+        for many in (1, 2)
+    ]
+    assert np.array_equal(models[0].x, models[1].x)
+    np.testing.assert_allclose(models[0].x, plain.x, atol=1e-4)
+    with pytest.raises(ParameterError, match="know 'serial' and 'threads'"):
+        fit_model(data, "logistic", spd1.L2(0.01), engine="dask")
+
+
 def test_one_class_against_all_others():
     rng = np.random.default_rng(2)
     A = rng.standard_normal((90, 3))

@@ -19,8 +19,8 @@ __all__ = ["certify_several", "codes_of", "may_be_classes", "solve_several"]
 
 MOST_CLASSES = 1000  # more are hardly classes
 OTHER_WAYS = {
-    "method": "auto", "tile": None, "engine": "serial", "n_threads": None, "checkpoint": None,
-    "x0": None, "y0": None, "steps": "auto", "grid": None,
+    "method": "auto", "tile": None, "checkpoint": None, "x0": None, "y0": None, "steps": "auto",
+    "grid": None,
 }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def solve_several(
                 f"{name} means nothing for several classes at once: leave it out, or name one "
                 "label with --positive"
             )
-    kept = ("tol", "max_passes", "max_seconds", "callback", "verbose")
+    kept = ("tol", "max_passes", "max_seconds", "callback", "verbose", "engine", "n_threads")
     chosen = {name: options[name] for name in kept if name in options}
     return solve_multinomial(A, codes, classes, reg, weight, fit_intercept=intercept, **chosen)
 

@@ -214,6 +214,13 @@ class Objective:
         return turned
 
     @cached_property
+    def squares_of_rows(self) -> np.ndarray:
+        """|a_i|^2 of sparse data."""
+        self.ledger.entries += self.stored
+        squares = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
+        return np.asarray(squares.sum(axis=1)).ravel()
+
+    @cached_property
     def largest(self) -> np.ndarray:
         """Largest entry of each column in size, 1 for empty ones."""
         top = np.ones(self.size)

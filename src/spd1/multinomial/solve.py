@@ -20,6 +20,7 @@ from ..regularizers import as_regularizer
 from ..result import Progress, Result, Trace
 from ..solve import keep_pages
 from .absent import Present
+from .ascent import Ascent, pays
 from .bound import Bound, certificate_of, nothing_known, prove, simplex
 from .objective import Objective, Point
 from .precondition import choose
@@ -142,13 +143,16 @@ class Run:
         self.proximal = Proximal(objective) if objective.l1 > 0.0 else None
         self.make = kind
         how = "working sets" if self.proximal else f"conjugate gradients, {kind.__name__.lower()}"
-        self.label = f"multinomial newton ({how})"
+        self.newton = f"newton ({how})"
+        self.label = f"multinomial {self.newton}"
+        self.ascent: Ascent | None = None
 
     def go(self, x: np.ndarray | None, callback: Any, verbose: bool) -> Result:
         """Run from a point until there is a reason to stop."""
         line = ProgressLine("newton", self.tol) if verbose else None
         self.point = self._better_start(x)
         self.bound = nothing_known(self.objective, self.point)
+        self._begin(x is not None)
         status, stepped = "", False
         try:
             self.record()
@@ -167,6 +171,16 @@ class Run:
             if line and self.trace.rows:
                 line.show(self.trace.rows[-1], self.certificate().rel_gap, last=True)
         return self.result(status)
+
+    def _begin(self, warm: bool) -> None:
+        """Ascent where it pays, from the chances of a given point if they prove anything."""
+        if not pays(self.objective):
+            return
+        if warm:
+            known = prove(self.objective, self.point, self.point.chances)
+            self.bound = max(self.bound, known, key=lambda bound: bound.dual)
+        self.ascent = Ascent(self.objective, self.point.x, self.bound.y)
+        self.label = "multinomial ascent (rows)"
 
     def _better_start(self, x: np.ndarray | None) -> Point:
         """The point given, or nothing but intercepts where that is better."""
@@ -195,6 +209,9 @@ class Run:
         start = clock()
         c = self.certificate()
         goal = self.tol * max(abs(c.primal), abs(c.dual), c.floor)
+        if self.ascent is not None:
+            self._ascend(self.ascent, goal, start)
+            return
         if self.proximal is not None:
             step = self.proximal.step(self.point, goal)
         else:
@@ -206,6 +223,19 @@ class Run:
         done = c.gap - self.certificate().gap
         moved = before - point.value > 4.0 * UNIT * abs(before) or done > 1e-3 * c.gap
         self.stalls = 0 if moved else self.stalls + 1
+        self.record()
+
+    def _ascend(self, ascent: Ascent, goal: float, start: float) -> None:
+        """Passes of ascent, one look; the last ones if they are slow."""
+        point, bound = ascent.run(goal)
+        self.ledger.seconds += clock() - start
+        if point.value < self.point.value:
+            self.point = point
+        if bound.dual > self.bound.dual:
+            self.bound = bound
+        if ascent.slow:
+            self.ascent = None
+            self.label = f"multinomial ascent (rows), then {self.newton}"
         self.record()
 
     def search(self, step: Step) -> Point:

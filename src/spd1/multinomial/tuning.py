@@ -28,6 +28,18 @@ SHORTENINGS = 40
 TOO_FAR = 0.1  # decrease over value: a step so long proves nothing that is worth a product
 BELOW_ZERO = 0.02  # mass that a linear guess of the chances puts below zero: it proves nothing
 
+# Ascent over rows: benchmarks/multinomial.py, news20 with C from 1 to 1000, fewer rows or columns
+ASCENT_LEAST = 1_000_000  # entries times classes: below, any method takes milliseconds
+ASCENT_ROW = (
+    25  # mean entries of a row: with fewer, the chances of a row take longer than its margins
+)
+ASCENT_CURVED = 1e4  # mean of c |a|^2 / l2, up to which it is tried
+ASCENT_MOST = 6.0  # passes that Newton's method takes as long as, times sqrt(1 + the same mean)
+ASCENT_TRIAL = 8  # passes before it is judged
+ASCENT_LOOK = 5  # passes without a look at the certificate, at most, or a quarter of all
+ONES_PER_CLASS = 50.0  # square of the intercept's column over classes times l2, ...
+ONES_LEAST = 0.03  # ... but so much of the mean square of a row, and never more than that
+
 # l1
 GRAM_MOST = 1200  # coordinates whose Gram matrix is made
 GRAM_SHARE = 3e-3  # as EARLY_SHARE, on a Gram matrix: making it is the larger part
