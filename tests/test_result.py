@@ -34,7 +34,7 @@ def test_columns_of_a_trace(method):
     tol = 1e-300 if special else 1e-12
     found = solve(cases.suited(method).problem(), method, max_passes=60, tol=tol)
     trace = found.trace
-    assert len(trace) > 3
+    assert len(trace) >= 3  # Newton's method makes a dozen steps between two looks
     columns = {name: getattr(trace, name) for name in COLUMNS}
     assert {len(column) for column in columns.values()} == {len(trace)}
     assert all(isinstance(column, np.ndarray) for column in columns.values())
