@@ -15,6 +15,7 @@ from ._base import CertifiedModel, Task, with_callbacks
 from ._options import number
 from ._sparse_path import enet_path
 from ._walk import net_of
+from .tuning import EXACT_SQUARES
 
 __all__ = ["CertifiedRegressor", "ElasticNet", "Lasso", "SquaredRegressor"]
 
@@ -94,6 +95,7 @@ class SquaredRegressor(MultiOutputMixin, CertifiedRegressor):
     """Least squares, for any number of targets."""
 
     _several_targets = True
+    _exact = EXACT_SQUARES
 
     def _loss(self) -> Any:
         return "squared"
