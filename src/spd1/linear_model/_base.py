@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -15,7 +16,6 @@ from ..design.intercept import Design, joined
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
-from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._kept import Kept
