@@ -21,7 +21,8 @@ def _figure() -> tuple[Any, Any]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(7.6, 4.6), layout="constrained")
+    figure, ax = pyplot.subplots(figsize=(7.6, 4.6), layout="constrained")
+    return figure, ax
 
 
 def _save(figure: Any, place: Path) -> None:
