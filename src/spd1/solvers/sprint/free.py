@@ -35,6 +35,13 @@ def lifted(problem: Problem) -> Problem | None:
     0.5
     >>> lifted(spd1.Problem(A, b, "hinge", spd1.ElasticNet(l2=[0.5, 0.4, 0.0])))
     """
+    if "lifted" not in problem.notes:  # asked for by who chooses and by who runs
+        problem.notes["lifted"] = _lifted(problem)
+    near: Problem | None = problem.notes["lifted"]
+    return near
+
+
+def _lifted(problem: Problem) -> Problem | None:
     p = problem
     l2 = np.asarray(p.reg.l2)
     if l2.ndim == 0 or not p.reg.plain or p.grid.dense or p.grid.shape != (1, 1):
