@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...certificate.gap import Certificate, certify_point, floor_of, relative
+from ...engines.blas import one_thread
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
@@ -45,6 +46,7 @@ from .tuning import (
     SMALL_COPY,
     SMALL_SHARE,
 )
+from .factor import by_factor, one_factor
 from .free import FreeAscentWorker, lifted
 from .workers import AscentWorker, DescentWorker
 
@@ -59,6 +61,7 @@ WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
 REASONS = {
     "ascent": "row by row in one kernel, x tied to y",
     "descent": "column by column in one kernel",
+    "factor": "least squares with l2 on few columns: one factor",
 }
 
 
@@ -77,7 +80,7 @@ class Sprint(NamedTuple):
         "converged", "interrupted" by the callback, a limit if the run is kept to go on later,
         or "" if others have to go on.
     kind : str
-        "ascent" or "descent".
+        "ascent", "descent" or "factor".
     """
 
     x: np.ndarray
@@ -106,6 +109,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
         return ""
+    if one_factor(p):
+        return "factor"
     near = lifted(p)
     if near is not None:  # an intercept: the other columns decide
         return "ascent" if p.grid.row_major and kind_of(near, tol) == "ascent" else ""
@@ -234,6 +239,8 @@ def sprint(
     kind = kind_of(problem, tol) if begun is None else begun.kind
     if not kind:
         return None
+    if kind == "factor":
+        return factored(problem, tol, ledger, callback)
     near = lifted(problem)
     if near is not None:
         return sprint_free(problem, near, tol, key, ledger, callback)
@@ -250,6 +257,23 @@ def sprint(
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(runner.x, c, state.rows, status, kind)
+
+
+def factored(
+    problem: Problem, tol: float, ledger: Ledger, callback: Callable[[Progress], Any] | None
+) -> Sprint | None:
+    """The solution by one factor; None if there is none."""
+    start = clock()
+    with one_thread():
+        found = by_factor(problem)
+    ledger.seconds += clock() - start
+    if found is None:
+        return None
+    x, c = found
+    rows = [noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+    stopped = callback is not None and heard(callback, rows)
+    status = "converged" if c.rel_gap <= tol else "interrupted" if stopped else ""
+    return Sprint(x, c, rows, status, "factor")
 
 
 def sprint_free(
