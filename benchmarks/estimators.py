@@ -1,6 +1,9 @@
 """Estimators against scikit-learn's at the same certified relative gap: milliseconds of one fit.
 
     python benchmarks/estimators.py [--only REGEX] [--gaps 1e-3,1e-6] [--seconds 10]
+    python benchmarks/estimators.py --peers FILE [--sweep]         # sweeps kept in a file
+    python benchmarks/estimators.py --only REGEX --save PART.json  # a piece of the table ...
+    python benchmarks/estimators.py --merge PART.json ...          # ... and all pieces as one
 
 One thread, with an intercept; both get the same arrays (rows in C order, or CSR). spd1 has tol =
 the gap. scikit-learn's tol is swept from loose to tight, and the loosest whose model has at most
@@ -9,310 +12,39 @@ max_iter is large; only where a tol is never met within the seconds, max_iter is
 The dual point that certifies its models comes from a tighter fit of spd1, so their gap is what is
 left to gain; ours is the gap that the timed fit proves itself.
 
+At its default tol of 1e-6 an estimator of spd1 solves small data on to 1e-13. This race is about
+equal gaps, so spd1 is asked for the next larger number, which ends where the gap is reached;
+``--default`` leaves the default.
+
 liblinear (LinearSVC, LinearSVR) penalises the intercept, spd1 does not. So there are two races:
 the plain name asks for the objective with a free intercept, which liblinear comes near with a
 large intercept_scaling; "+ones" gives both a column of ones and no intercept, where both minimise
 the same objective exactly. Digits has ten classes, one against the rest on both sides.
+
+Sweeps count processor time and can run on a busy machine: ``--sweep`` does nothing else. The table
+has medians of wall time, both sides in turns: it wants an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-import multiprocessing
-import re
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-import sklearn.linear_model as peers
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import scale
-from sklearn.svm import LinearSVC, LinearSVR
 
-import spd1
-import spd1.linear_model as ours
+from estimators_peers import Attempt, adjusted, sweep
+from estimators_races import Race, point_of, races
+from estimators_report import HEADER, Row, markdown, merged, summary
 from race import one_thread
-from spd1.design.intercept import Design
 
-ENDLESS = 10**7  # max_iter of scikit-learn: the clock ends its fits
-SHARE = 0.05  # of the smallest alpha at which all coefficients are 0
-EPSILON, HUBER = 0.1, 1.35
-ROUNDS, BUDGET = (3, 15), 2.0  # timed fits of each side, seconds for them
-PATIENCE = 5.0  # longest fits that the sweep of one variant may take in all
-LOOSEST = 2  # the sweep begins at tol = 10^2
-SLOW = 0.9  # ratios below are listed
-PLAIN_LP = 2_000_000  # entries up to which scikit-learn's quantiles are tried
-
-
-# Data
-
-
-def synthetic(n: int, d: int) -> tuple[Any, np.ndarray]:
-    rng = np.random.default_rng(n + d)
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) / math.sqrt(d) + 0.5 * rng.normal(size=n) + 1.0
-    return X, y / y.std()
-
-
-def text(n: int = 3000, d: int = 8000, words: int = 80) -> tuple[Any, np.ndarray]:
-    """Words by Zipf's law, logarithms of counts, rows of length 1."""
-    rng = np.random.default_rng(0)
-    frequency = 1.0 / (10.0 + np.arange(d))
-    columns = rng.choice(d, size=n * words, p=frequency / frequency.sum())
-    counts = sp.csr_matrix((np.ones(n * words), (np.repeat(np.arange(n), words), columns)), (n, d))
-    X = counts.log1p()
-    X = sp.csr_matrix(sp.diags(1.0 / np.sqrt(X.multiply(X).sum(axis=1).A1)) @ X)
-    y = X @ rng.normal(size=d) + 0.1 * rng.normal(size=n) + 1.0
-    return X, y / y.std()
-
-
-def diabetes() -> tuple[Any, np.ndarray]:
-    X, y = load_diabetes(return_X_y=True)
-    return scale(X), y / y.std()
-
-
-def cancer() -> tuple[Any, np.ndarray]:
-    X, y = load_breast_cancer(return_X_y=True)
-    return scale(X), y
-
-
-def digits() -> tuple[Any, np.ndarray]:
-    X, y = load_digits(return_X_y=True)
-    return X / 16.0, y
-
-
-DATA: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
-    "diabetes": diabetes,
-    "cancer": cancer,
-    "digits": digits,
-    "20000x50": lambda: synthetic(20000, 50),
-    "2000x2000": lambda: synthetic(2000, 2000),
-    "200x5000": lambda: synthetic(200, 5000),
-    "text": text,
-}
-LABELS_ONLY, TARGETS_ONLY = ("cancer", "digits"), ("diabetes",)
-
-
-@cache
-def load(name: str) -> tuple[Any, np.ndarray]:
-    return DATA[name]()
-
-
-# Problems
-
-
-@dataclass
-class Race:
-    """An objective, our estimator of it, and scikit-learn's by name of the variant.
-
-    ``value(u, b, x)`` is the objective by scikit-learn's documentation, in units of the mean loss,
-    for margins u = Xx + intercept: a check on both sides, independent of spd1.
-    """
-
-    name: str
-    data: str
-    X: Any
-    y: np.ndarray
-    mine: Any
-    theirs: dict[str, Any]
-    loss: Any
-    reg: Any
-    value: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
-    intercept: bool = True
-
-    @cached_property
-    def labels(self) -> list[np.ndarray]:
-        """The targets, or labels -1 and 1, of each problem."""
-        if not hasattr(self.mine, "predict_proba") and "SVC" not in self.name:
-            return [self.y]
-        classes = np.unique(self.y)
-        return [np.where(self.y == k, 1.0, -1.0) for k in classes[1 if len(classes) == 2 else 0 :]]
-
-    @cached_property
-    def problems(self) -> list[Any]:
-        design = Design(self.X, self.intercept)
-        return [design.problem(b, self.loss, self.reg) for b in self.labels]
-
-    def prepare(self, tol: float) -> None:
-        """Our fit at a small tol, whose dual points certify scikit-learn's models."""
-        self.tight = clone(self.mine).set_params(tol=tol).fit(self.X, self.y)
-
-    def certify(self, point: Point) -> float:
-        """The largest relative gap of the problems at a point."""
-        if self.name == "HuberRegressor":
-            value, bound = self.values(point)[0], float(self.tight.certificate_.dual)
-            return max(value - bound, 0.0) / max(abs(value), abs(bound))
-        duals = np.atleast_2d(self.tight.dual_coef_)
-        levels = point.level[:, None] if self.intercept else np.zeros((len(point.coef), 0))
-        return max(
-            float(spd1.certify(x, problem, y).rel_gap)
-            for x, problem, y in zip(
-                np.hstack([point.coef, levels]), self.problems, duals, strict=True
-            )
-        )
-
-    def values(self, point: Point) -> list[float]:
-        found = []
-        for x, level, b in zip(point.coef, point.level, self.labels, strict=True):
-            u = np.asarray(self.X @ x).ravel() + level
-            if point.sigma is None:
-                found.append(self.value(u, b, x))
-            else:
-                found.append(huber(u - b, point.sigma) + self.reg.l2 * float(x @ x))
-        return found
-
-
-class Point(NamedTuple):
-    """Coefficients and intercepts of each problem; Huber's scale."""
-
-    coef: np.ndarray
-    level: np.ndarray
-    sigma: float | None
-
-
-def point_of(model: Any) -> Point:
-    models = getattr(model, "estimators_", [model])
-    coef = [np.atleast_2d(one.coef_.toarray() if sp.issparse(one.coef_) else one.coef_)
-            for one in models]  # fmt: skip
-    level = [np.broadcast_to(np.ravel(one.intercept_), (len(x),))
-             for one, x in zip(models, coef, strict=True)]  # fmt: skip
-    return Point(np.vstack(coef), np.concatenate(level), getattr(model, "scale_", None))
-
-
-def huber(residual: np.ndarray, sigma: float) -> float:
-    z = np.abs(residual) / sigma
-    return float(sigma + sigma * np.where(z < HUBER, z * z, 2 * HUBER * z - HUBER**2).mean())
-
-
-def with_ones(X: Any) -> Any:
-    ones = np.ones((X.shape[0], 1))
-    return sp.csr_matrix(sp.hstack([X, ones])) if sp.issparse(X) else np.hstack([X, ones])
-
-
-def liblinear(peer: Any) -> dict[str, Any]:
-    """With intercepts that pay less and less."""
-    return {f"scaling {s}": clone(peer).set_params(intercept_scaling=s) for s in (1, 10, 100)}
-
-
-def classification(data: str) -> Iterator[Race]:
-    X, y = load(data)
-    y = y if data in LABELS_ONLY else (y > y.mean() + 0.3 * y.std()).astype(int)
-    l2 = 1.0 / len(y)  # C = 1
-    reg = spd1.ElasticNet(l2=l2)
-    solvers = ("lbfgs", "newton-cholesky") if X.shape[1] <= 2000 else ("lbfgs",)
-    theirs: dict[str, Any] = {
-        name: peers.LogisticRegression(solver=name, max_iter=ENDLESS) for name in solvers
-    }
-    if data == "digits":
-        theirs = {name: OneVsRestClassifier(one) for name, one in theirs.items()}
-    mine = ours.LogisticRegression(multi_class="ovr")
-    yield Race(
-        "LogisticRegression", data, X, y, mine, theirs, "logistic", reg,
-        lambda u, b, x: float(np.logaddexp(0.0, -b * u).mean() + 0.5 * l2 * x @ x),
-    )  # fmt: skip
-    for loss, power in (("hinge", 1), ("squared_hinge", 2)):
-        peer = LinearSVC(loss=loss, dual="auto", max_iter=ENDLESS, random_state=0)
-
-        def value(u: np.ndarray, b: np.ndarray, x: np.ndarray, power: int = power) -> float:
-            return float((np.maximum(0.0, 1.0 - b * u) ** power).mean() + 0.5 * l2 * x @ x)
-
-        name = f"LinearSVC {loss}"
-        mine = ours.LinearSVC(loss=loss, penalize_intercept=False)
-        yield Race(name, data, X, y, mine, liblinear(peer), loss, reg, value)
-        yield bare(Race(name, data, with_ones(X), y, mine, {"": peer}, loss, reg, value, False))
-
-
-def bare(race: Race) -> Race:
-    """Without an intercept: a column of ones has been put in its place."""
-    race.name += " +ones"
-    race.mine = clone(race.mine).set_params(fit_intercept=False)
-    race.theirs = {
-        name: clone(one).set_params(fit_intercept=False) for name, one in race.theirs.items()
-    }
-    return race
-
-
-def regression(data: str) -> Iterator[Race]:
-    X, y = load(data)
-    n, Net = len(y), spd1.ElasticNet
-
-    def insensitive(u: np.ndarray, b: np.ndarray, x: np.ndarray) -> float:
-        return float(np.maximum(0.0, np.abs(u - b) - EPSILON).mean() + 0.5 / n * x @ x)
-
-    def squares(l1: float, l2: float) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
-        return lambda u, b, x: float(
-            0.5 * ((u - b) ** 2).mean() + l1 * np.abs(x).sum() + 0.5 * l2 * x @ x
-        )
-
-    mine = ours.LinearSVR(epsilon=EPSILON, penalize_intercept=False)
-    peer = LinearSVR(epsilon=EPSILON, dual="auto", max_iter=ENDLESS, random_state=0)
-    loss, reg = spd1.EpsilonInsensitive(EPSILON), Net(l2=1.0 / n)
-    name = "LinearSVR"
-    yield Race(name, data, X, y, mine, liblinear(peer), loss, reg, insensitive)
-    yield bare(Race(name, data, with_ones(X), y, mine, {"": peer}, loss, reg, insensitive, False))
-
-    alpha = SHARE * float(np.abs(X.T @ (y - y.mean())).max()) / n
-    for name, ratio in (("Lasso", 1.0), ("ElasticNet", 0.5)):
-        given = {"alpha": alpha} if ratio == 1.0 else {"alpha": alpha / ratio, "l1_ratio": ratio}
-        l1, l2 = alpha, alpha / ratio * (1.0 - ratio)
-        yield Race(
-            name, data, X, y, getattr(ours, name)(**given),
-            {"": getattr(peers, name)(max_iter=ENDLESS, **given)},
-            "squared", Net(l1=l1, l2=l2), squares(l1, l2),
-        )  # fmt: skip
-    solver = "sparse_cg" if sp.issparse(X) else "auto"
-    yield Race(
-        "Ridge", data, X, y, ours.Ridge(), {"": peers.Ridge(solver=solver, max_iter=ENDLESS)},
-        "squared", Net(l2=1.0 / n), squares(0.0, 1.0 / n),
-    )  # fmt: skip
-    if X.shape[0] * X.shape[1] <= PLAIN_LP and not sp.issparse(X):
-        alpha = SHARE * 0.5 * float(np.abs(X.T @ np.sign(y - np.median(y))).max()) / n
-        yield Race(
-            "QuantileRegressor", data, X, y, ours.QuantileRegressor(alpha=alpha),
-            {"highs": peers.QuantileRegressor(alpha=alpha)}, spd1.Quantile(0.5), Net(l1=alpha),
-            lambda u, b, x: float(0.5 * np.abs(u - b).mean() + alpha * np.abs(x).sum()),
-        )  # fmt: skip
-    yield Race(
-        "HuberRegressor", data, X, y, ours.HuberRegressor(epsilon=HUBER),
-        {"": peers.HuberRegressor(epsilon=HUBER, max_iter=ENDLESS)},
-        "huber", Net(l2=1e-4 / n), lambda u, b, x: math.nan,
-    )  # fmt: skip
-
-
-def races(only: str) -> Iterator[Race]:
-    for data in DATA:
-        for kind, others in ((regression, LABELS_ONLY), (classification, TARGETS_ONLY)):
-            if data not in others:
-                yield from (one for one in kind(data) if re.search(only, f"{data}/{one.name}"))
-
-
-# scikit-learn's tol
-
-
-class Attempt(NamedTuple):
-    """One fit of scikit-learn's."""
-
-    variant: str
-    given: dict[str, float]
-    model: Any  # not fitted
-    seconds: float
-    gap: float
-    point: Point
-
-    @property
-    def label(self) -> str:
-        if "max_iter" in self.given:
-            return f"{self.variant} iter {self.given['max_iter']:.0e}".strip()
-        return f"{self.variant} {format(self.given['tol'], '.0e') if self.given else ''}".strip()
+ROUNDS, BUDGET = (3, 15), 1.0  # timed fits of each side, seconds for them
 
 
 def milliseconds(model: Any, X: Any, y: np.ndarray) -> float:
@@ -321,147 +53,101 @@ def milliseconds(model: Any, X: Any, y: np.ndarray) -> float:
     return 1e3 * (time.perf_counter() - clock)
 
 
-def fit_in_child(model: Any, X: Any, y: np.ndarray, limit: float) -> tuple[float, Point] | None:
-    """Seconds and answer of a fit; None if it takes longer: liblinear can't be interrupted."""
-    context = multiprocessing.get_context("fork")
-    receive, send = context.Pipe(duplex=False)
-
-    def work() -> None:
-        took = milliseconds(model, X, y) / 1e3
-        if took < 0.1:
-            took = min(took, milliseconds(model, X, y) / 1e3)
-        send.send((took, point_of(model)))
-
-    child = context.Process(target=work, daemon=True)
-    child.start()
-    send.close()
-    try:
-        return receive.recv() if receive.poll(limit) else None
-    except EOFError:
-        return None  # it failed
-    finally:
-        child.kill()
-        child.join()
-
-
-def adjusted(model: Any, given: dict[str, float]) -> Any:
-    inner = "estimator__" if hasattr(model, "estimator") else ""
-    return clone(model).set_params(**{inner + key: value for key, value in given.items()})
-
-
-def sweep(race: Race, gaps: list[float], seconds: float) -> tuple[dict[float, Attempt], str]:
-    """For each gap the fastest variant, at the loosest tol that reaches it; what came closest."""
-    best: dict[float, Attempt] = {}
-    closest: Attempt | None = None
-
-    def attempt(variant: str, model: Any, **given: float) -> Attempt | None:
-        nonlocal closest
-        done = len(best) == len(gaps)
-        limit = min(seconds, 0.5 + 3.0 * max(a.seconds for a in best.values())) if done else seconds
-        model = adjusted(model, given)
-        got = fit_in_child(model, race.X, race.y, limit)
-        if got is None:
-            return None
-        one = Attempt(variant, given, model, got[0], race.certify(got[1]), got[1])
-        closest = one if closest is None or one.gap < closest.gap else closest
-        return one
-
-    for variant, model in race.theirs.items():
-        if any(key.split("__")[-1] == "tol" for key in model.get_params()):
-            tried = list(tighter(partial(attempt, variant, model), gaps, PATIENCE * seconds))
-        else:
-            one = attempt(variant, model)
-            tried = [one] if one else []
-        for gap in gaps:
-            found = next((one for one in tried if one.gap <= gap), None)
-            if found is None:
-                continue
-            if list(found.given) == ["tol"] and found.given["tol"] < 10.0**LOOSEST:
-                looser = attempt(variant, model, tol=found.given["tol"] * math.sqrt(10.0))
-                found = looser if looser is not None and looser.gap <= gap else found
-            if gap not in best or found.seconds < best[gap].seconds:
-                best[gap] = found
-    return best, f", at best {closest.gap:.1e} ({closest.label})" if closest else ""
-
-
-def tighter(
-    attempt: Callable[..., Attempt | None], gaps: list[float], patience: float
-) -> Iterator[Attempt]:
-    """Fits at smaller and smaller tol; if one does not end, with more and more iterations."""
-    seen: list[float] = []
-    ends = time.perf_counter() + patience
-    for k in range(-LOOSEST, 13):
-        one = attempt(tol=10.0**-k)
-        if one is None:
-            break
-        yield one
-        seen.append(one.gap)
-        if one.gap <= min(gaps) or (k >= 5 and one.gap > 0.9 * seen[-3]):
-            return  # done, or a smaller tol changes nothing
-        if time.perf_counter() > ends:
-            return
-    for j in range(2, 15):
-        more = attempt(tol=10.0**-k, max_iter=round(10.0 ** (j / 2)))
-        if more is None:
-            return
-        yield more
-        if more.gap <= min(gaps) or time.perf_counter() > ends:
-            return
-
-
-# The table
-
-
-def in_turns(race: Race, mine: Any, theirs: Any) -> tuple[float, float]:
-    """Medians of warm fits, ours and theirs in turns."""
-    models = [mine] if theirs is None else [mine, theirs]
+def in_turns(race: Race, models: list[Any]) -> list[float]:
+    """Medians of warm fits, all in turns."""
     once = sum(milliseconds(one, race.X, race.y) for one in models) / 1e3  # warm from here
-    fewest = ROUNDS[0] if theirs is not None else 1  # nobody to compare with
+    fewest = ROUNDS[0] if len(models) > 1 else 1  # nobody to compare with
     rounds = min(max(int(BUDGET / once), fewest), ROUNDS[1])
     taken = [[milliseconds(one, race.X, race.y) for one in models] for _ in range(rounds)]
-    medians = [statistics.median(times) for times in zip(*taken, strict=True)]
-    return medians[0], medians[1] if theirs is not None else math.nan
+    return [statistics.median(times) for times in zip(*taken, strict=True)]
 
 
-def disagreement(race: Race, mine: Point, theirs: Point, gaps: float) -> str:
+def disagreement(mine: list[float], theirs: list[float], gaps: float) -> str:
     """Complain unless the objectives by their definition agree to the gaps."""
-    for a, b in zip(race.values(mine), race.values(theirs), strict=True):
+    for a, b in zip(mine, theirs, strict=True):
         if abs(a - b) > (gaps + 1e-9) * max(abs(a), abs(b), 1e-6):
-            return f"  OBJECTIVES DIFFER: {a:.9g}, {b:.9g}"
+            return f"OBJECTIVES DIFFER: {a:.9g}, {b:.9g}"
     return ""
 
 
-def run(race: Race, gaps: list[float], seconds: float) -> Iterator[tuple[str, float | None]]:
-    """Rows of the table, and the ratio, if both reach the gap."""
-    race.prepare(1e-2 * min(gaps))
-    best, closest = sweep(race, gaps, seconds)
-    for gap in gaps:
-        mine, peer = clone(race.mine).set_params(tol=gap), best.get(gap)
-        mine_ms, peer_ms = in_turns(race, mine, peer and peer.model)
-        proven = float(np.max(mine.rel_gap_))
-        row = f"{race.name:30s} {race.data:10s} {gap:6.0e} {mine_ms:9.1f} {proven:8.1e}"
-        late = "" if proven <= gap else "  OURS MISSES IT"
-        if peer is None:
-            yield f"{row}   not reached within {seconds:g} s{closest}{late}", None
-            continue
-        note = late + disagreement(race, point_of(mine), peer.point, proven + peer.gap)
-        ratio = peer_ms / mine_ms
-        row = f"{row} {peer_ms:9.1f} {peer.label:>21s} {peer.gap:8.1e} {ratio:7.2f}{note}"
-        yield row, None if late else ratio
+def timed(race: Race, gap: float, found: list[Attempt], closest: Attempt | None, options: Any) -> Row:
+    """One row of the table."""
+    asked = gap if options.default else math.nextafter(gap, 1.0)
+    mine = clone(race.mine).set_params(tol=asked)
+    theirs = [adjusted(race.theirs[one.variant], one.given) for one in found]
+    mine_ms, *peer_ms = in_turns(race, [mine, *theirs])
+    proven = float(np.max(mine.rel_gap_))
+    row = Row(race.data, race.name, gap, mine_ms, proven, method_of(mine), note="")
+    if proven > asked:
+        row = row._replace(note="OURS MISSES IT")
+    if not found:
+        best = f", at best {closest.gap:.1e} ({closest.label})" if closest else ""
+        return row._replace(peer=f"not reached within {options.seconds:g} s{best}")
+    k = int(np.argmin(peer_ms))
+    note = row.note or disagreement(
+        race.values(point_of(mine)), found[k].values, proven + found[k].gap
+    )
+    return row._replace(peer_ms=peer_ms[k], peer=found[k].label, peer_gap=found[k].gap, note=note)
 
 
-def summary(rows: list[tuple[str, float | None]]) -> None:
-    ratios = [ratio for _, ratio in rows if ratio is not None]
-    if ratios:
-        mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
-        print(f"\ngeometric mean of {len(ratios)} ratios scikit-learn / spd1: {mean:.2f}")
-    missed = sum("not reached" in row for row, _ in rows)
-    print(f"rows where scikit-learn does not reach the gap: {missed} (not in the mean)")
-    failed = sum("FAILED" in row for row, _ in rows)
-    if failed:
-        print(f"races that failed: {failed}")
-    slow = sorted((ratio, row) for row, ratio in rows if ratio is not None and ratio < SLOW)
-    print(f"rows below {SLOW}: {len(slow)}", *(row for _, row in slow), sep="\n")
+def method_of(model: Any) -> str:
+    """What ran, without its reason; of several problems the first."""
+    method = getattr(model, "method_", "")
+    first = method if isinstance(method, str) else method[0]
+    return str(first).removeprefix("auto: ").split(" (")[0]
+
+
+class Peers:
+    """What sweeps have found, kept in a file if there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def of(
+        self, race: Race, gaps: list[float], seconds: float
+    ) -> tuple[dict[float, list[Attempt]], Attempt | None]:
+        """The attempts that count at each gap, and the closest one."""
+        key = f"{race.data}/{race.name}"
+        kept = self.known.get(key)
+        if kept is None or kept["seconds"] != seconds or any(str(g) not in kept for g in gaps):
+            race.prepare(1e-2 * min(gaps))
+            reached, closest = sweep(race, gaps, seconds)
+            self.known[key] = kept = {
+                "seconds": seconds,
+                "closest": closest,
+                **{str(gap): found for gap, found in reached.items()},
+            }
+            if self.path is not None:
+                self.path.write_text(json.dumps(self.known, indent=1))
+        closest = kept["closest"]
+        return (
+            {gap: [Attempt(*one) for one in kept[str(gap)]] for gap in gaps},
+            Attempt(*closest) if closest else None,
+        )
+
+
+def table(options: argparse.Namespace) -> list[Row]:
+    """Run the races that were asked for."""
+    gaps = sorted((float(gap) for gap in options.gaps.split(",")), reverse=True)
+    peers, rows = Peers(options.peers), list[Row]()
+    print(HEADER)
+    for race in races(options.only):
+        try:
+            reached, closest = peers.of(race, gaps, options.seconds)
+            if options.sweep:
+                found = ", ".join(f"{g:.0e}: {[a.label for a in reached[g]]}" for g in gaps)
+                print(f"{race.name:30s} {race.data:10s} {found}", flush=True)
+                continue
+            for gap in gaps:
+                rows.append(timed(race, gap, reached[gap], closest, options))
+                print(rows[-1].line(), flush=True)
+        except Exception as error:  # the others go on
+            rows.append(Row(race.data, race.name, math.nan, note=f"FAILED: {error!r:.80}"))
+            print(rows[-1].line(), flush=True)
+        if options.save is not None:
+            options.save.write_text(json.dumps(rows, indent=1))
+    return rows
 
 
 def main() -> None:
@@ -469,29 +155,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=".", help="a regular expression on data/estimator")
-    parser.add_argument("--gaps", default="1e-3,1e-6", help="relative gaps to reach")
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=10.0,
-        help="scikit-learn's longest fit; 5 times that for all fits of a sweep",
-    )
+    add = parser.add_argument
+    add("--only", default=".", help="a regular expression on data/estimator")
+    add("--gaps", default="1e-3,1e-6", help="relative gaps to reach")
+    add("--seconds", type=float, default=10.0,
+        help="scikit-learn's longest fit; 5 times that for all fits of a sweep")  # fmt: skip
+    add("--default", action="store_true", help="at 1e-6 leave spd1 its default, which goes further")
+    add("--peers", type=Path, help="file that keeps what sweeps find")
+    add("--sweep", action="store_true", help="only sweep, time nothing")
+    add("--save", type=Path, help="file for the rows")
+    add("--merge", type=Path, nargs="+", help="files of rows: print them as one table")
     options = parser.parse_args()
-    gaps = sorted((float(gap) for gap in options.gaps.split(",")), reverse=True)
     warnings.simplefilter("ignore")
-    print(f"{'estimator':30s} {'data':10s} {'target':6s} {'spd1 ms':>9s} {'gap':>8s}"
-          f" {'sklearn ms':>9s} {'solver, tol':>20s} {'gap':>8s} {'ratio':>7s}")  # fmt: skip
-    rows = []
-    for race in races(options.only):
-        try:
-            for row in run(race, gaps, options.seconds):
-                rows.append(row)
-                print(row[0], flush=True)
-        except Exception as error:  # the others go on
-            rows.append((f"{race.name:30s} {race.data:10s} FAILED: {error!r:.80}", None))
-            print(rows[-1][0], flush=True)
-    summary(rows)
+    if options.merge:
+        rows = merged([json.loads(path.read_text()) for path in options.merge])
+        print(markdown(rows))
+    else:
+        rows = table(options)
+    if not options.sweep:
+        summary(rows)
 
 
 if __name__ == "__main__":

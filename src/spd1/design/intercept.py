@@ -36,7 +36,18 @@ from ..solvers.auto import pick
 from ..solvers.newton.tuning import FEW_ROWS, WIDE
 from ..solvers.sprint.sprint import kind_of
 from ..solvers.tuning import SQUARE
-from .tuning import EVEN, FAINT, FAR, FAR_SHARE, HANDFUL, LEAN, LEANING, SAMPLED_ROWS, SHARE
+from .tuning import (
+    CENTRED_SHARE,
+    EVEN,
+    FAINT,
+    FAR,
+    FAR_SHARE,
+    HANDFUL,
+    LEAN,
+    LEANING,
+    SAMPLED_ROWS,
+    SHARE,
+)
 
 __all__ = ["Design", "with_free_intercept"]
 
@@ -123,10 +134,15 @@ class Design:
         return solve(self.problem(b, loss, reg, weight), **options)
 
     def may_lean(self, loss: Any, reg: ElasticNet, options: dict[str, Any]) -> bool:
-        """Whether a faint penalty on the intercept may help, and would not show in the gap."""
+        """Whether a faint penalty on the intercept may help, and would not show in the gap.
+
+        Ascent over sparse rows takes it away again, see ``solvers/sprint/free.py``.
+        """
         loss = as_loss(loss)
-        known = loss.label_kind in ("sign", "real")
-        return reg.mu > 0.0 and loss.gamma > 0 and known and options.get("tol", 1e-6) >= FAINT
+        if reg.mu == 0.0 or loss.label_kind not in ("sign", "real"):
+            return False
+        faint = loss.gamma > 0 and options.get("tol", 1e-6) >= FAINT
+        return faint or (sp.issparse(self.X) and options.get("x0") is None)
 
     def solve_leaning(
         self, b: Any, loss: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
@@ -143,8 +159,9 @@ class Design:
         )  # left to Newton's method, not to sweeps
         b = np.asarray(b, dtype=float)
         level, share = self.guess(b, loss, weight)
+        share = CENTRED_SHARE if sp.issparse(self.X) else share
         unit = typical_length(self.X, 1.0 if few else share)
-        options = dict(options)
+        options, tol = dict(options), options.get("tol", 1e-6)
         if options.get("x0") is not None:
             x0 = check_point(options["x0"], self.d + 1, "x0").copy()
             x0[-1] = (x0[-1] - level) / unit
@@ -152,8 +169,10 @@ class Design:
         near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
         whole = near.with_regularizer(with_free_intercept(reg, self.d))
         steps = as_loss(loss).probabilities and self.d <= HANDFUL and self.n > SQUARE * self.d
-        if not steps and (kind_of(near) == "ascent" or pick(near)[0] in LEANING):
-            result = solve(near, **{**options, "tol": LEAN * options.get("tol", 1e-6)})
+        leans = as_loss(loss).gamma > 0 and tol >= FAINT and not steps
+        leans = leans and kind_of(whole, tol) != "ascent"
+        if leans and (kind_of(near) == "ascent" or pick(near)[0] in LEANING):
+            result = solve(near, **{**options, "tol": LEAN * tol})
             result = finished(result, whole, options)
         else:
             result = solve(whole, **options)

@@ -29,8 +29,12 @@ from .tuning import (
     LARGEST_JOINT,
     LEAP,
     LEAST_SHARE,
+    LEAST_STRIDE,
     MOST_JOINT_STEPS,
     RESTS,
+    ROUGH_ROWS,
+    ROUGHLY,
+    SETTLED_SHARE,
     SHORTEST_STEP,
 )
 
@@ -88,18 +92,46 @@ class JointNewton:
         penalty = self.a * float(place.x @ place.x)
         return joint_value(place.residual, self.c, penalty, place.sigma, self.epsilon)
 
-    def places(self, start: Any, first: float) -> Iterator[tuple[Place, float]]:
+    def rough_start(self, first: float) -> np.ndarray | None:
+        """Where a few steps on some of the rows lead, if there are many: x and the intercept."""
+        n, d = self.X.shape
+        stride = n // (ROUGH_ROWS * (d + 1))
+        if sp.issparse(self.X) or stride < LEAST_STRIDE:
+            return None
+        c = self.c[::stride]
+        if not float(c.sum()) > 0.0:
+            return None
+        few = JointNewton(
+            self.X[::stride], self.b[::stride], c / c.sum(), self.epsilon, self.a,
+            self.fit_intercept,
+        )  # fmt: skip
+        last, found = np.inf, None
+        for place, value in few.places(None, first):
+            found = place
+            if last - value <= ROUGHLY * abs(value):
+                break
+            last = value
+        self.ledger.entries += few.ledger.entries
+        if found is None:
+            return None
+        return np.append(found.x, found.level) if self.fit_intercept else found.x
+
+    def places(
+        self, start: Any, first: float, settled: bool = False
+    ) -> Iterator[tuple[Place, float]]:
         """Points of Newton's method and their values, until nothing is left to gain.
 
         While the scale still falls by leaps its place in the equations misleads, and so does the
-        curvature of samples outside: first they are left out, and safe.
+        curvature of samples outside: first they are left out, and safe. ``settled``: the start is
+        near the end.
         """
         self.faintest = FAINTEST_SCALE * first if first > 0.0 else 1e-300
         level = float(np.median(self.b[self.c > 0.0])) if self.fit_intercept else 0.0
         x = np.zeros(self.X.shape[1])
         if start is not None:
             x, level = (start[:-1], float(start[-1])) if self.fit_intercept else (start, 0.0)
-        here, share, joint, idle = self.place(np.array(x, dtype=float), level), 1.0, False, 0
+        here, idle = self.place(np.array(x, dtype=float), level), 0
+        share, joint = (SETTLED_SHARE, True) if settled else (1.0, False)
         value = self.value(here)
         for _ in range(MOST_JOINT_STEPS):
             goal = self.target(here, share, joint)

@@ -21,7 +21,16 @@ from ...solvers.newton.newton import Newton
 from ..intercept import Design
 from .joint import JointNewton
 from .objective import best_scale, joint_bound, joint_value
-from .tuning import EXACT, FAINTEST_SLICE, FORGET, IDLE_SLICES, MOST_SLICES, SLICE_LOOKS, TIGHTEST
+from .tuning import (
+    EXACT,
+    FAINTEST_SLICE,
+    FORGET,
+    IDLE_SLICES,
+    MOST_SLICES,
+    NO_BOUND,
+    SLICE_LOOKS,
+    TIGHTEST,
+)
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
 
@@ -67,7 +76,7 @@ class HuberScale:
         if design.fit_intercept and np.all(b == b[0]):
             self.x = np.append(np.zeros(design.d), b[0])
         self.trace, self.passes, self.seconds = Trace(), 0.0, 0.0
-        self.bound, self.q = -math.inf, np.zeros(n)
+        self.bound, self.q = 0.0, np.zeros(n)  # no objective is below: q = 0 proves it
         self.low: Slice | None = None  # slope < 0: sigma is too small
         self.high: Slice | None = None
         self.best: Slice | None = None
@@ -152,12 +161,18 @@ class HuberScale:
         limit = self.options.get("max_seconds") or math.inf
         started = clock()
         try:
-            for place, value in newton.places(self.x, self.first_scale()):
+            start, first, gain = self.x, self.first_scale(), math.inf
+            rough = newton.rough_start(first) if start is None else None
+            start = start if rough is None else rough
+            for place, value in newton.places(start, first, settled=rough is not None):
+                if self.best is not None:
+                    gain = (self.best.value - value) / abs(value)
                 if self.best is None or value <= self.best.value:
                     x = np.append(place.x, place.level) if self.design.fit_intercept else place.x
                     self.x, self.sigma = x, place.sigma
                     self.best = Slice(place.sigma, x, value, 0.0)
-                for bound, q in newton.bounds(place):
+                far = gain > max(NO_BOUND, self.tol)  # nothing is proven while steps gain as much
+                for bound, q in () if far else newton.bounds(place):
                     if bound > self.bound:
                         self.bound, self.q = bound, q
                     if self.gap()[1] <= self.tol:

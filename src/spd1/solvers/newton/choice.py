@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...kernel.rng import shuffle_blocks
-from ..tuning import BLOCK
+from ..order import rows_a_block
 from .faces.base import Face
 from .linalg.tile_lines import TileLines
 from .linalg.working_set import Lines, forces
@@ -35,6 +35,7 @@ class Choice:
         self.member = np.zeros(count, dtype=bool)
         self.wanted = min(max(SMALLEST_SET, p.n // 4), LARGEST_START)
         self.order = np.arange(0 if face.ranked else p.n)
+        self.block = 1 if face.ranked else rows_a_block(p)
         self.move(face)
 
     def move(self, face: Face) -> None:
@@ -63,7 +64,7 @@ class Choice:
         if face.ranked:
             return self.joined(self.within_budget(self.ranked(able, force), force))
         able = self.within_budget(able, force)
-        shuffle_blocks(self.order, self.key, self.t, 1 if face.lines.dense else BLOCK)
+        shuffle_blocks(self.order, self.key, self.t, self.block)
         self.t += len(self.order)
         keep = np.zeros(len(z), dtype=bool)
         keep[able] = True

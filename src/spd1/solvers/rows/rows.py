@@ -33,7 +33,8 @@ from ...kernel.rng import shuffle_blocks
 from ...problem import Problem
 from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
-from ..tuning import BLOCK, ENTRIES_A_CHUNK, ENTRIES_A_LOOK
+from ..order import rows_a_block
+from ..tuning import ENTRIES_A_CHUNK, ENTRIES_A_LOOK
 from .blocks import Copies, Plan, plan_of
 from .kernels import (
     GRADIENT,
@@ -91,7 +92,7 @@ class RowTiles(TileMethod):
         self.dense = p.grid.dense
         self.geometry = Geometry(p.row_norms_squared, p.c)
         self.order = np.arange(p.n)
-        self.block = 1 if self.dense else BLOCK
+        self.block = rows_a_block(p)
         self.tied = p.mu > 0 and p.d >= p.n
         if self.tied:  # |a_i|^2 / l2, or a bound of it where l2 differs
             self.tied_geometry = Geometry(p.row_norms_squared / p.mu, p.c)

@@ -9,14 +9,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...certificate.gap import Certificate, certify_point, floor_of, relative
+from ...engines.blas import one_thread
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
-from ...losses import Hinge, Logistic, Squared, SquaredHinge
+from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ...result import Progress
 from ..newton.tuning import FEW_ROWS, WIDE
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .ascent import LOOKS
+from .factor import by_factor, one_factor
+from .free import FreeAscentWorker, lifted
 from .tuning import (
     CHEAP_DENSE,
     CHEAP_SPARSE,
@@ -33,13 +36,17 @@ from .tuning import (
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
     FEWEST_OF_MUCH,
+    FIRST_CENTRE,
     LITTLE_DENSE_DATA,
     MANY_DIGITS,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MUCH_DATA,
     NEARLY_PROVEN,
+    NEARLY_THERE,
+    NEXT_CENTRE,
     SAFE,
+    SHARPER_CENTRE,
     SHORT_ROW,
     SMALL_COPY,
     SMALL_SHARE,
@@ -50,6 +57,8 @@ __all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
+#: On sparse rows the others take four times as long to 1e-3.
+WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
 
 
 REASONS = {
@@ -57,6 +66,7 @@ REASONS = {
     "descent": "column by column in one kernel",
     "newton-cg": "Newton's steps by conjugate gradients in one kernel",
     "newton-gram": "Newton's steps on few columns in one kernel",
+    "factor": "least squares with l2 on few columns: one factor",
 }
 THEN = ", then "  # between the kernels of a sprint
 
@@ -103,8 +113,13 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     p = problem
     if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_EASY_ENTRIES:
         return ""
-    if type(p.loss) not in WORTH_A_KERNEL:
+    if one_factor(p):
+        return "factor"
+    if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
         return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
+    near = lifted(p)
+    if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
+        return "ascent"  # an intercept: the other columns decide
     if p.stored > MOST_ENTRIES:
         return "ascent" if very_easy(p) else ""
     if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
@@ -234,6 +249,11 @@ class Dash:
         self.allowed = self.left = self.runner.most_passes  # passes
         self.over = False  # whether it is there, hopeless, or out of passes
 
+    def take_over(self, found: Sprint) -> None:
+        """Go on with what another sprint has found."""
+        c, self.rows, self.kind = found.certificate, found.rows, f"{found.kind}{THEN}{self.kind}"
+        self.runner.start_from(found.x, c.y, c.dual)
+
     def go_on_by(self, kind: str, problem: Problem, c: Certificate, max_passes: float) -> None:
         """Leave the rest to Newton's steps, from where another kernel has ended."""
         x, self.kind = self.runner.x, f"{self.kind}{THEN}{kind}"
@@ -267,12 +287,24 @@ def sprint(
     The callback hears of looks when the kernel has returned, and may stop it there. ``begun`` is
     where an earlier process was.
     """
-    if begun is None:
+    state, begun_with = begun, None
+    if state is None:
         kind = kind_of(problem, tol)
         if not kind:
             return None
-        begun = Dash(problem, kind, tol, key)
-    state = begun
+        if kind == "factor":
+            return factored(problem, tol, ledger, callback)
+        near = lifted(problem)
+        if kind == "ascent" and near is not None:
+            if keeper is not None:  # its centre is not kept
+                return None
+            begun_with = sprint_free(problem, near, tol, key, ledger, callback)
+            kind = next_kind(kind, problem)
+            if begun_with.status or ledger.spent or not kind:
+                return begun_with
+        state = Dash(problem, kind, tol, key)
+        if begun_with is not None:
+            state.take_over(begun_with)
     state.limit(tol, ledger.max_passes)
     try:
         c, status = dash(state, problem, ledger, callback, keeper)
@@ -306,6 +338,83 @@ def next_kind(kind: str, problem: Problem) -> str:
         return "newton-cg"
     few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS
     return "newton-gram" if last == "newton-cg" and few else ""
+
+
+def factored(
+    problem: Problem, tol: float, ledger: Ledger, callback: Callable[[Progress], Any] | None
+) -> Sprint | None:
+    """The solution by one factor; None if there is none."""
+    start = clock()
+    with one_thread():
+        found = by_factor(problem)
+    ledger.seconds += clock() - start
+    if found is None:
+        return None
+    x, c = found
+    rows = [noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+    stopped = callback is not None and heard(callback, rows)
+    status = "converged" if c.rel_gap <= tol else "interrupted" if stopped else ""
+    return Sprint(x, c, rows, status, "factor")
+
+
+def sprint_free(
+    problem: Problem,
+    near: Problem,
+    tol: float,
+    key: np.uint64,
+    ledger: Ledger,
+    callback: Callable[[Progress], Any] | None,
+) -> Sprint:
+    """The same where a column has no penalty: ascent around a centre that follows."""
+    worker, rows = FreeAscentWorker(problem, near, key), list[Progress]()
+    left = min(worker.most_passes, ledger.max_passes)
+    aim, best, status = max(tol, FIRST_CENTRE), math.inf, ""
+    try:
+        while True:
+            at_aim, passes = centred(worker, SAFE * aim, left, ledger)
+            left -= passes
+            if at_aim and aim > tol and left >= 1.0 and not ledger.spent:
+                worker.follow()
+                aim = max(tol, NEXT_CENTRE * aim)
+                continue
+            c = worker.proof()
+            ledger.entries += 2.0 * problem.stored
+            rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
+            if callback is not None and heard(callback, rows[-1:]):
+                status = "interrupted"
+            slow = not at_aim or c.rel_gap > NEARLY_THERE * best or left < 1.0
+            if c.rel_gap <= tol or status or slow or ledger.spent:
+                break
+            best, aim = c.rel_gap, max(tol, aim) * SHARPER_CENTRE
+            worker.follow()
+    except KeyboardInterrupt:
+        if not worker.ran:  # all there is, is where it began: no answer
+            raise
+        c, status = certify_point(worker.x, problem, worker.y), "interrupted"
+        rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
+    settle(rows, c)
+    status = "converged" if c.rel_gap <= tol else status
+    return Sprint(worker.x, c, rows, status, "ascent")
+
+
+def centred(
+    worker: FreeAscentWorker, aim: float, left: float, ledger: Ledger
+) -> tuple[bool, float]:
+    """Ascend around the centre: whether the gap of that problem is reached, and the passes."""
+    near, record = worker.problem, np.empty((LOOKS, 4))
+    floor, taken = floor_of(near), 0.0
+    while True:
+        ahead = min(left - taken, max(FEWEST_PASSES, ENTRIES_A_CALL / near.stored))
+        start = clock()
+        looks, passes = worker.run((aim, floor, ahead, left - taken), record)
+        ledger.seconds += clock() - start
+        ledger.entries += passes * near.stored
+        ledger.paper_passes += passes
+        taken += passes
+        _, primal, dual, gap = record[looks - 1].tolist()
+        near_enough = relative(gap, primal, dual, floor) <= aim
+        if near_enough or passes < ahead or left - taken < 1.0 or ledger.spent:
+            return near_enough, taken
 
 
 def dash(

@@ -24,7 +24,7 @@ FEWEST_PASSES = 12.0  # ... but so many passes
 ENTRIES_OF_MUCH, FEWEST_OF_MUCH = 2.5e8, 4.0  # the same of larger data: a second or a few
 MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
-    40.0,
+    80.0,
 )  # passes, then others: smooth, hinges
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
 CHEAP_SWEEPS = (
@@ -57,6 +57,12 @@ FEW_A_ROW = (
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
+
+# Ascent where a column has no penalty, see ``free``
+MOST_CENTRED = 2  # such columns
+FIRST_CENTRE = 1e-2  # gap at which the centre follows for the first time, ...
+NEXT_CENTRE = 1e-2  # ... what is left of it the next time, ...
+SHARPER_CENTRE = 0.3  # ... and the same where tol was reached and the proof was not enough
 
 # Ascent by several threads
 FALLEN = 1e-12  # of the objective: a dual value that falls by less has not fallen

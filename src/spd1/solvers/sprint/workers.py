@@ -14,7 +14,8 @@ from ...data.matrix import Dense
 from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
-from ..tuning import BLOCK, SQUARE
+from ..order import rows_a_block
+from ..tuning import SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
 from .newton_cg import newton_steps
@@ -63,7 +64,7 @@ class AscentWorker:
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
-        self.block = BLOCK if p.stored > IN_BLOCKS and not p.grid.dense else 1
+        self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
 
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
