@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L2, ElasticNet, Problem, certify, solve
-from spd1.errors import IncompatibleError
+from spd1.errors import DataError, IncompatibleError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
 from spd1.solvers.sprint.ascent import LOOKS
@@ -173,3 +173,18 @@ def test_a_second_call_goes_on_where_the_first_ended(way):
         np.testing.assert_allclose(worker.u, p.margins(worker.x), atol=1e-12)
     assert np.all(np.diff(values) <= 1e-12)
     assert np.all(np.diff(bounds) >= 0.0)
+
+
+def test_a_start_of_the_caller_is_where_it_begins():
+    p = problem_of("logistic", 300, 8, 1e-3)
+    cold = solve(p, tol=1e-9)
+    warm = solve(p, tol=1e-9, x0=cold.x)
+    assert cold.method.startswith("auto: newton-gram")
+    assert warm.converged
+    assert warm.passes < 0.5 * cold.passes
+    assert warm.primal <= cold.primal + 1e-15
+    far = solve(p, tol=1e-9, x0=np.full(p.d, 1e6))  # zero is better
+    assert far.converged
+    assert far.passes <= cold.passes + 2.0  # to see that it is
+    with pytest.raises(DataError, match="too far away"):
+        solve(p, x0=np.full(p.d, 1e300))

@@ -53,7 +53,7 @@ from .tuning import (
 )
 from .workers import WORKERS, AscentWorker, DescentWorker, NewtonCGWorker
 
-__all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
+__all__ = ["FROM_ANYWHERE", "REASONS", "Dash", "Sprint", "kind_of", "sprint"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -69,6 +69,7 @@ REASONS = {
     "factor": "least squares with l2 on few columns: one factor",
 }
 THEN = ", then "  # between the kernels of a sprint
+FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
 
 
 class Sprint(NamedTuple):
@@ -281,11 +282,12 @@ def sprint(
     callback: Callable[[Progress], Any] | None = None,
     keeper: Keeps | None = None,
     begun: Dash | None = None,
+    x0: np.ndarray | None = None,
 ) -> Sprint | None:
     """Solve a problem in one kernel as far as that is promising; None if it is not of that kind.
 
     The callback hears of looks when the kernel has returned, and may stop it there. ``begun`` is
-    where an earlier process was.
+    where an earlier process was. An ``x0`` is for kernels of ``FROM_ANYWHERE``.
     """
     state, begun_with = begun, None
     if state is None:
@@ -305,6 +307,8 @@ def sprint(
         state = Dash(problem, kind, tol, key)
         if begun_with is not None:
             state.take_over(begun_with)
+        elif x0 is not None:
+            state.runner.start_from(x0)
     state.limit(tol, ledger.max_passes)
     try:
         c, status = dash(state, problem, ledger, callback, keeper)
@@ -404,7 +408,7 @@ def centred(
     near, record = worker.problem, np.empty((LOOKS, 4))
     floor, taken = floor_of(near), 0.0
     while True:
-        ahead = min(left - taken, max(FEWEST_PASSES, ENTRIES_A_CALL / near.stored))
+        ahead = min(left - taken, max(worker.fewest_passes, ENTRIES_A_CALL / near.stored))
         start = clock()
         looks, passes = worker.run((aim, floor, ahead, left - taken), record)
         ledger.seconds += clock() - start

@@ -232,10 +232,13 @@ class NewtonCGWorker:
         """Where the kernel may add up a matrix; None where it has to do without."""
         return None
 
-    def start_from(self, x: np.ndarray, y: np.ndarray, bound: float) -> None:
-        """Go on from what others have found: a feasible y, and the dual objective there."""
-        self.x, self.y, self.bound = x.copy(), y.copy(), bound
-        self.u = self.problem.margins(x)
+    def start_from(
+        self, x: np.ndarray, y: np.ndarray | None = None, bound: float = -math.inf
+    ) -> None:
+        """Go on from what others have found: x, a feasible y and the dual objective there."""
+        self.x, self.u = x.copy(), self.problem.margins(x)
+        if y is not None and bound > self.bound:
+            self.y, self.bound = y.copy(), bound
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
