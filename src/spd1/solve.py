@@ -92,12 +92,13 @@ def solve(
         Labels or targets that go with X: see ``Problem``; labels 0 and 1 are taken as -1 and +1.
         After a Problem, the name of a method: ``solve(problem, "svrg")``.
     method : str
-        "auto" picks an engine and says in ``result.method`` which and why: "ascent" or "descent"
-        (whole solves in one kernel), "newton" (active sets), "multipliers" (losses with corners
-        on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
-        penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
-        (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
-        compares with: "psgd", "svrg", "saga"; docs/laboratory/family.md has more.
+        "auto" picks an engine and says in ``result.method`` which and why: "ascent", "descent",
+        "newton-cg" or "newton-gram" (whole solves in one kernel), "newton" (active sets),
+        "multipliers" (losses with corners on few columns), "few-rows", "rows" (row tiles) or
+        "direct" (least squares without penalty); where one stands still, "interior" (interior
+        points) goes on. Further "columns" (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2
+        of the paper) and what the paper compares with: "psgd", "svrg", "saga";
+        docs/laboratory/family.md has more.
     loss : str or loss, optional
         For data X. Default: "logistic".
     l1, l2, lower, upper : float or array of shape (d,), optional

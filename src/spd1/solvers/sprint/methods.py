@@ -165,6 +165,10 @@ class NewtonCG(KernelMethod):
         self.pair = w.pair()
         w.bound = self.pair.dual.value
 
+    def epoch(self) -> Iterator[None]:
+        yield from super().epoch()
+        self.worker.bound = self.pair.dual.value  # as if it had been taken up here
+
 
 class NewtonGram(NewtonCG):
     """Newton's steps by a factor of the matrix of few columns."""
