@@ -326,6 +326,8 @@ def run_method(
         if chosen_here:
             method, reason = pick(problem)
             before = "" if found is None else f"{found.kind}, then "
+            if method == "rows" and "newton" in before:
+                method, reason = "newton", "columns that depend on each other"
             label = f"auto: {before}{method} ({reason})"
         make = builder(method, problem, tile, workers.racing)
         kind = method_class(method)

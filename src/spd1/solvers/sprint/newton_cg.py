@@ -25,7 +25,8 @@ from .ascent import LOOKS
 from .tuning import (
     CLIMB,
     ENOUGH_DESCENT,
-    FORCING,
+    FAR_MORE,
+    FORCED,
     LOST_PIVOT,
     MOST_HALVES,
     QUARTER,
@@ -173,6 +174,17 @@ def bound_of(A, y, v, h, b, c, over, f, at_free, B, loss):
     return -total - half_square(v, over)
 
 
+@helper
+def far(taken, start, left, enough, products):
+    """Whether conjugate gradients, at their pace so far, would take far more than their products.
+
+    Their pace is slow at first.
+    """
+    if not left < start:
+        return True
+    return taken * math.log(start / enough) > FAR_MORE * products * math.log(start / left)
+
+
 @kernel
 def newton_steps(
     A, b, c, l2, over, f, at_free, H, loss, bound, products, limits, x, u, best_y, record,
@@ -193,7 +205,7 @@ def newton_steps(
     bound : float
         The dual objective at best_y.
     products : int
-        That conjugate gradients may take for a step; a step that takes them all is the last.
+        That conjugate gradients may take for a step; one that would take more is the last.
     limits : (tol, floor, most passes of this call, most passes in all)
     x, u : arrays
         Where to start, and the end: x and A x.
@@ -271,9 +283,9 @@ def newton_steps(
                     r[j] -= s[f] * B[j]
                 for i in range(n):
                     As[i] = s[f] * at_free[i]
-            enough = max(FORCING * half_square(r, over), QUARTER * tol * size)
+            start = half_square(r, over)
+            enough = max(FORCED * start, QUARTER * tol * size)
             before = 1.0
-            hard = True
             for k in range(products):
                 after = 0.0
                 for j in range(d):
@@ -293,8 +305,9 @@ def newton_steps(
                     r[j] -= along * q[j]
                 for i in range(n):
                     As[i] += along * Ap[i]
-                if half_square(r, over) <= enough:
-                    hard = False
+                left = half_square(r, over)
+                hard = left > enough
+                if not hard or (k > 1 and far(k + 1, start, left, enough, products)):
                     break
         else:
             factorise(H)

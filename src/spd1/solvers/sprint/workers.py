@@ -22,12 +22,15 @@ from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
     CHEAP_SWEEPS,
+    FACTOR_OF_SPARSE,
     FEWEST_PASSES,
     FEWEST_PRODUCTS,
     FEWEST_STEPS,
-    GRAM_PRODUCTS,
+    GRAM_OF_DENSE,
+    GRAM_OF_SPARSE,
     HARMLESS_DRIFT,
     IN_BLOCKS,
+    LARGEST_WORTH,
     LITTLE_WORK,
     MOST_ASCENT,
     MOST_DESCENT,
@@ -182,6 +185,16 @@ class DescentWorker:
         return certificate_of(self.problem, self.pair(tol))
 
 
+def worth_of_a_gram(problem: Problem) -> float:
+    """Products with the curvature that take as long as adding up its matrix, and a factor of it."""
+    p = problem
+    if p.n <= SQUARE * p.d or p.d > LARGEST_WORTH:
+        return math.inf
+    if p.grid.dense:
+        return GRAM_OF_DENSE * p.d
+    return GRAM_OF_SPARSE * p.stored / p.n + FACTOR_OF_SPARSE * p.d**3 / p.stored
+
+
 class NewtonCGWorker:
     """The kernel of smooth losses and l2, one column without it, and its state."""
 
@@ -209,9 +222,7 @@ class NewtonCGWorker:
         p = self.problem = problem
         self.key = key  # nothing is drawn
         self.rebuild()
-        self.products = MOST_PRODUCTS
-        if p.grid.dense and p.n > SQUARE * p.d:  # Gram matrices are the alternative
-            self.products = max(FEWEST_PRODUCTS, int(GRAM_PRODUCTS * p.d))
+        self.products = int(min(MOST_PRODUCTS, max(FEWEST_PRODUCTS, worth_of_a_gram(p))))
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
         if len(p.free_columns):
