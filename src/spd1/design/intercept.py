@@ -36,7 +36,18 @@ from ..solvers.auto import pick
 from ..solvers.newton.tuning import FEW_ROWS, WIDE
 from ..solvers.sprint.sprint import kind_of
 from ..solvers.tuning import SQUARE
-from .tuning import CENTRED_SHARE, EVEN, FAINT, FAR, FAR_SHARE, HANDFUL, LEAN, LEANING, SAMPLED_ROWS, SHARE
+from .tuning import (
+    CENTRED_SHARE,
+    EVEN,
+    FAINT,
+    FAR,
+    FAR_SHARE,
+    HANDFUL,
+    LEAN,
+    LEANING,
+    SAMPLED_ROWS,
+    SHARE,
+)
 
 __all__ = ["Design", "with_free_intercept"]
 

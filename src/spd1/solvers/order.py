@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.matrix import CSR
 from ..problem import Problem
-from .tuning import BLOCK, COMMON, COMMON_ROWS
+from .tuning import BLOCK, COMMON, COMMON_LEAST, COMMON_ROWS
 
 __all__ = ["common_share", "rows_a_block"]
 
@@ -43,7 +43,8 @@ def rows_a_block(problem: Problem) -> int:
     of_a_row = float(p.grid.square_sum) / p.n / (p.n * float(paid.mean()) * smooth)
     if of_a_row < COMMON:
         return BLOCK
-    return 1 if common_share(p) * of_a_row >= COMMON else BLOCK
+    share = common_share(p)
+    return 1 if share >= COMMON_LEAST and share * of_a_row >= COMMON else BLOCK
 
 
 def common_share(problem: Problem) -> float:

@@ -18,6 +18,8 @@ from ...result import Progress
 from ..newton.tuning import FEW_ROWS, WIDE
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .ascent import LOOKS
+from .factor import by_factor, one_factor
+from .free import FreeAscentWorker, lifted
 from .tuning import (
     CHEAP_DENSE,
     CHEAP_SPARSE,
@@ -33,10 +35,10 @@ from .tuning import (
     FEW_ENTRIES,
     FEWEST_OF_MUCH,
     FEWEST_PASSES,
+    FIRST_CENTRE,
     MANY_DIGITS,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
-    FIRST_CENTRE,
     MUCH_DATA,
     NEARLY_PROVEN,
     NEARLY_THERE,
@@ -46,8 +48,6 @@ from .tuning import (
     SMALL_COPY,
     SMALL_SHARE,
 )
-from .factor import by_factor, one_factor
-from .free import FreeAscentWorker, lifted
 from .workers import AscentWorker, DescentWorker
 
 __all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
