@@ -32,8 +32,8 @@ from .tuning import (
     LEAST_STRIDE,
     MOST_JOINT_STEPS,
     RESTS,
-    ROUGH_ROWS,
     ROUGH_GAIN,
+    ROUGH_ROWS,
     SETTLED_SHARE,
     SHORTEST_STEP,
 )
