@@ -95,6 +95,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--seeds", default="0-59", help="such as 0-59 or 3,7,12-14 (default 0-59)")
     add("--most", type=float, default=math.inf, help="skip problems with more stored entries")
+    add("--least", type=float, default=0, help="skip problems with fewer stored entries")
     add("--tols", default=TOLS, help=f"relative gaps, with commas (default {TOLS})")
     add("--only", default="", help="beginning of the kind of problem, such as l2-hinge")
     return parser.parse_args()
@@ -110,7 +111,7 @@ def main() -> None:
         if not seed.name.startswith(options.only):
             continue
         one = instance_of(seed)
-        if stored_in(one) > options.most:
+        if not options.least <= stored_in(one) <= options.most:
             continue
         kind = "sparse" if one.sparse else "dense"
         print(f"{seed.name}: {kind} {one.n} x {one.d}, {stored_in(one)} stored", flush=True)

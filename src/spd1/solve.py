@@ -92,12 +92,13 @@ def solve(
         Labels or targets that go with X: see ``Problem``; labels 0 and 1 are taken as -1 and +1.
         After a Problem, the name of a method: ``solve(problem, "svrg")``.
     method : str
-        "auto" picks an engine and says in ``result.method`` which and why: "ascent" or "descent"
-        (whole solves in one kernel), "newton" (active sets), "multipliers" (losses with corners
-        on few columns), "few-rows", "rows" (row tiles) or "direct" (least squares without
-        penalty); where one stands still, "interior" (interior points) goes on. Further "columns"
-        (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper
-        compares with: "psgd", "svrg", "saga"; docs/laboratory/family.md has more.
+        "auto" picks an engine and says in ``result.method`` which and why: "ascent", "descent",
+        "newton-cg" or "newton-gram" (whole solves in one kernel), "newton" (active sets),
+        "multipliers" (losses with corners on few columns), "few-rows", "rows" (row tiles) or
+        "direct" (least squares without penalty); where one stands still, "interior" (interior
+        points) goes on. Further "columns" (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2
+        of the paper) and what the paper compares with: "psgd", "svrg", "saga";
+        docs/laboratory/family.md has more.
     loss : str or loss, optional
         For data X. Default: "logistic".
     l1, l2, lower, upper : float or array of shape (d,), optional
@@ -223,7 +224,7 @@ def _solve(
     checkpoint: str | Path | None, every: float,
 ) -> Result:  # fmt: skip
     """The same with an engine at hand."""
-    from .solvers.sprint.sprint import Sprint, sprint
+    from .solvers.sprint.sprint import FROM_ANYWHERE, Sprint, kind_of, sprint
 
     _positive(tol, "tol")
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
@@ -264,12 +265,17 @@ def _solve(
             with one_thread(), keeper.listening():
                 return kept.go_on(tol, callback, verbose, keeper)
     found = kept if isinstance(kept, Sprint) else None
-    plain = method == "auto" and x0 is None and y0 is None and steps == "auto" and tile is None
+    plain = method == "auto" and y0 is None and steps == "auto" and tile is None
+    if plain and x0 is not None:
+        plain = kind_of(problem, tol) in FROM_ANYWHERE
     if plain and found is None:
+        start = None if x0 is None else better_start(problem, x0)
         if keeper is None and not verbose:
-            found = sprint(problem, tol, key, ledger, callback)
+            found = sprint(problem, tol, key, ledger, callback, x0=start)
         else:
-            found = sprint_in_view(problem, tol, key, ledger, callback, verbose, keeper, kept)
+            found = sprint_in_view(
+                problem, tol, key, ledger, callback, verbose, keeper, kept, start
+            )  # fmt: skip
     ended = found if found is not None and found.status else None
     if ended is not None and (ended.certificate.rel_gap <= tol or ended is not kept):
         return result_of(ended, ledger)
@@ -281,7 +287,7 @@ def _solve(
 
 def sprint_in_view(
     problem: Problem, tol: float, key: np.uint64, ledger: Ledger, callback: Callback | None,
-    verbose: bool, keeper: Keeper | None, begun: Any,
+    verbose: bool, keeper: Keeper | None, begun: Any, x0: np.ndarray | None,
 ) -> Sprint | None:  # fmt: skip
     """A sprint that somebody watches, or that is kept."""
     from .kernel.announce import watching
@@ -292,7 +298,7 @@ def sprint_in_view(
     line = ProgressLine("auto", tol) if verbose else None
     with watching(line.compiling) if line else nullcontext(), listening(keeper):
         told = callback if line is None else line.telling(callback)
-        found = sprint(problem, tol, key, ledger, told, keeper, begun)
+        found = sprint(problem, tol, key, ledger, told, keeper, begun, x0)
         if keeper is not None and found is not None and found.status == "converged":
             keeper.pause(found, found.status)
     return found
@@ -341,6 +347,15 @@ def run_method(
             if problem.primal(x) > problem.primal(least):  # auto knows a better place to start from
                 x, y, v = starting_point(problem, None, y0, kind)
         return run.go(x, y, v, callback, verbose, keeper)
+
+
+def better_start(problem: Problem, x0: Any) -> np.ndarray:
+    """x0, checked, or where all penalties are least if that is better."""
+    x, _, _ = starting_point(problem, x0, None)
+    value, least = problem.primal(x), problem.reg.minimiser(problem.d)
+    if not math.isfinite(value):
+        raise DataError("x0 is too far away: the objective is not finite there")
+    return x if value <= problem.primal(least) else least
 
 
 def cut_for_threads(problem: Problem, steps: Any, workers: Engine) -> Problem:

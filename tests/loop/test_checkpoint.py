@@ -37,7 +37,10 @@ def kept(tmp_path):
 # The same bits
 
 
-@pytest.mark.parametrize("method", [*cases.EVERY_METHOD, "ascent", "descent", "direct"])
+KERNELS = ["ascent", "descent", "newton-cg", "newton-gram"]
+
+
+@pytest.mark.parametrize("method", [*cases.EVERY_METHOD, *KERNELS, "direct"])
 def test_stopped_at_every_look_it_ends_with_the_same_bits(method, tmp_path):
     def problem():
         if method == "descent":

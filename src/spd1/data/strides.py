@@ -10,6 +10,8 @@ from ..kernel.jit import by_layout
 
 __all__ = [
     "add_line",
+    "add_pairs",
+    "add_products",
     "largest_entry",
     "line_dot",
     "line_square",
@@ -235,3 +237,76 @@ def dense_largest(A, i):
 pull_and_bend = by_layout(dense_pull_and_bend, sparse_pull_and_bend)
 shift_along = by_layout(dense_shift, sparse_shift)
 largest_entry = by_layout(dense_largest, dense_largest)
+
+
+def each_product(A, i, slope, bend, cross, slopes, squares, crosses):
+    """Of line i: slopes_k += slope a_ik, squares_k += bend a_ik^2, crosses_k += cross a_ik."""
+    if cross == 0.0:
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            slopes[j] += slope * a
+            squares[j] += bend * a * a
+    else:
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            slopes[j] += slope * a
+            squares[j] += bend * a * a
+            crosses[j] += cross * a
+
+
+add_products = by_layout(each_product, each_product)
+
+
+def dense_pairs(A, h, c, H):
+    """H += A' diag(c h) A, its lower triangle.
+
+    Four rows and two lines of H at a time: what is loaded is used more than once.
+    """
+    n, d = len(h), len(H)
+    i = 0
+    while i + 4 <= n:
+        w0, w1 = c[i] * h[i], c[i + 1] * h[i + 1]
+        w2, w3 = c[i + 2] * h[i + 2], c[i + 3] * h[i + 3]
+        j = 0
+        while j + 2 <= d:
+            a0, b0 = w0 * A.at(i, j)[1], w0 * A.at(i, j + 1)[1]
+            a1, b1 = w1 * A.at(i + 1, j)[1], w1 * A.at(i + 1, j + 1)[1]
+            a2, b2 = w2 * A.at(i + 2, j)[1], w2 * A.at(i + 2, j + 1)[1]
+            a3, b3 = w3 * A.at(i + 3, j)[1], w3 * A.at(i + 3, j + 1)[1]
+            for k in range(j + 2):
+                e0, e1 = A.at(i, k)[1], A.at(i + 1, k)[1]
+                e2, e3 = A.at(i + 2, k)[1], A.at(i + 3, k)[1]
+                H[j, k] += (a0 * e0 + a1 * e1) + (a2 * e2 + a3 * e3)
+                H[j + 1, k] += (b0 * e0 + b1 * e1) + (b2 * e2 + b3 * e3)
+            j += 2
+        if j < d:
+            for k in range(d):
+                H[j, k] += (
+                    w0 * A.at(i, j)[1] * A.at(i, k)[1] + w1 * A.at(i + 1, j)[1] * A.at(i + 1, k)[1]
+                ) + (
+                    w2 * A.at(i + 2, j)[1] * A.at(i + 2, k)[1]
+                    + w3 * A.at(i + 3, j)[1] * A.at(i + 3, k)[1]
+                )
+        i += 4
+    while i < n:
+        for j in range(d):
+            w0 = c[i] * h[i] * A.at(i, j)[1]
+            for k in range(j + 1):
+                H[j, k] += w0 * A.at(i, k)[1]
+        i += 1
+
+
+def sparse_pairs(A, h, c, H):
+    """The same, pair by pair."""
+    for i in range(len(h)):
+        w = c[i] * h[i]
+        if w > 0.0:
+            for k in range(A.line_length(i)):
+                j, a = A.at(i, k)
+                for other in range(k + 1):
+                    m, b = A.at(i, other)
+                    twice = 2.0 if j == m and other < k else 1.0  # one entry, stored twice
+                    H[max(j, m), min(j, m)] += twice * w * a * b
+
+
+add_pairs = by_layout(dense_pairs, sparse_pairs)

@@ -57,12 +57,14 @@ DIRECT_METHODS = {
     "direct": ("direct", "Direct"),
     "ascent": ("sprint.methods", "Ascent"),
     "descent": ("sprint.methods", "Descent"),
+    "newton-cg": ("sprint.methods", "NewtonCG"),
+    "newton-gram": ("sprint.methods", "NewtonGram"),
     "multipliers": ("multipliers", "Multipliers"),
 }
 
 #: What other packages call methods of ours, or what does the same for them.
 FOREIGN_METHODS = {
-    "lbfgs": "auto", "liblinear": "auto", "newton-cg": "newton", "newton-cholesky": "newton",
+    "lbfgs": "auto", "liblinear": "auto", "newton-cholesky": "newton-gram", "tron": "newton-cg",
     "sag": "saga", "sgd": "psgd", "cd": "descent", "coordinate-descent": "descent",
     "cholesky": "direct", "svd": "direct", "lsqr": "direct", "default": "auto",
     "ipm": "interior", "cp": "chambolle-pock", "pdhg": "chambolle-pock",

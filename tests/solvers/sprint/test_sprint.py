@@ -22,11 +22,12 @@ from support.custom_loss import LogCosh
 LAYOUTS = {"dense": np.asarray, "columns": np.asfortranarray, "csr": sp.csr_array}
 
 
-def problem_of(loss, reg, n=30, d=50, layout=np.asarray, seed=0, weights=False):
+def problem_of(loss, reg, n=30, d=50, layout=np.asarray, seed=0, weights=False, counts=False):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
     b = A @ (rng.standard_normal(d) * (rng.random(d) < 0.2)) + 0.3 * rng.standard_normal(n)
     b = np.where(b > 0, 1.0, -1.0) if LOSSES[loss]().label_kind == "sign" else b
+    b = np.round(np.abs(b)) if counts else b
     c = rng.random(n) * (np.arange(n) % 5 > 0) if weights else None
     return Problem(layout(A), b, loss, reg, c)
 
@@ -169,7 +170,7 @@ def test_awkward_data_reach_the_optimum_by_name(kind, shape):
 def test_a_second_call_goes_on_where_the_first_ended():
     """Data whose passes are dealt out in small portions: the point is kept, not begun anew."""
     p = problem_of("logistic", L1(0.005), 60, 80)
-    worker, record = DescentWorker(p), np.empty((LOOKS, 4))
+    worker, record = DescentWorker(p, key_of(0)), np.empty((LOOKS, 4))
     values = []
     for _ in range(4):
         looks, _ = worker.run((1e-300, 0.0, 8.0, math.inf), record)
@@ -221,11 +222,20 @@ def test_only_what_the_kernels_know_is_given_to_them():
     p = problem_of("squared", L2(0.1))
     assert kind_of(Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), L2(0.1))) == ""
     assert kind_of(p.with_grid(p.grid.cut(2, 2))) == ""
-    assert kind_of(problem_of("logistic", L2(1e-9), 200, 10)) == ""  # tall, and l2 holds nothing
+    tall = problem_of("logistic", L2(1e-6), 200, 10)  # and l2 holds nothing
+    assert kind_of(tall) == "newton-gram"
+    assert kind_of(problem_of("logistic", L2(1e-6), 200, 10, sp.csr_array)) == "newton-cg"
+    assert kind_of(problem_of("huber", L2(1e-6), 200, 10)) == "newton-gram"
+    free = tall.with_regularizer(ElasticNet(l2=np.append(np.full(9, 0.1), 0.0)))
+    assert kind_of(free) == "newton-gram"
+    more = tall.with_regularizer(ElasticNet(l2=np.append(np.full(8, 0.1), [0.0, 0.0])))
+    assert kind_of(more) == ""  # two columns without penalty
+    assert kind_of(problem_of("hinge", L2(1e-6), 200, 10)) == ""
+    assert kind_of(problem_of("poisson", L2(1e-6), 200, 10, counts=True)) == ""
     rng = np.random.default_rng(0)
     short = sp.random_array((1000, 400), density=0.01, format="csr", rng=rng)
     b = np.sign(rng.standard_normal(1000))
-    assert kind_of(Problem(short, b, "logistic", L2(1e-4))) == "descent"
+    assert kind_of(Problem(short, b, "squared_hinge", L2(1e-4))) == "descent"
     assert kind_of(Problem(short, b, "hinge", L2(1.0))) == "ascent"  # no slope to follow
 
 

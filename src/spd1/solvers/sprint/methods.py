@@ -19,9 +19,9 @@ from ..base import PairMethod, Saved, tied_drift
 from ..newton.newton import Newton
 from .ascent import LOOKS
 from .tuning import PASSES_AN_EPOCH
-from .workers import AscentWorker, DescentWorker
+from .workers import AscentWorker, DescentWorker, NewtonCGWorker, NewtonGramWorker
 
-__all__ = ["Ascent", "Descent"]
+__all__ = ["Ascent", "Descent", "NewtonCG", "NewtonGram"]
 
 
 class AscentState(NamedTuple):
@@ -39,6 +39,14 @@ class DescentState(NamedTuple):
     u: np.ndarray
     y: np.ndarray
     G: np.ndarray
+
+
+class NewtonCGState(NamedTuple):
+    """x, its margins, and the best y."""
+
+    x: np.ndarray
+    u: np.ndarray
+    y: np.ndarray
 
 
 class KernelMethod(PairMethod):
@@ -134,6 +142,36 @@ class Descent(KernelMethod):
         self.take_up()
 
     def take_up(self) -> None:
-        w = self.worker = DescentWorker(self.problem)
+        w = self.worker = DescentWorker(self.problem, self.key)
         w.x, w.u, w.best_y, w.best_G = self.state
         self.pair = w.pair()
+
+
+class NewtonCG(KernelMethod):
+    """Newton's steps by conjugate gradients."""
+
+    name = "newton-cg"
+    worker_class = NewtonCGWorker
+
+    def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
+        del v
+        p = self.problem
+        self.state = NewtonCGState(x.copy(), p.margins(x), y.copy())
+        self.take_up()
+
+    def take_up(self) -> None:
+        w = self.worker = self.worker_class(self.problem, self.key)
+        w.x, w.u, w.y = self.state
+        self.pair = w.pair()
+        w.bound = self.pair.dual.value
+
+    def epoch(self) -> Iterator[None]:
+        yield from super().epoch()
+        self.worker.bound = self.pair.dual.value  # as if it had been taken up here
+
+
+class NewtonGram(NewtonCG):
+    """Newton's steps by a factor of the matrix of few columns."""
+
+    name = "newton-gram"
+    worker_class = NewtonGramWorker

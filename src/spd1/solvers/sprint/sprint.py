@@ -23,6 +23,7 @@ from .free import FreeAscentWorker, lifted
 from .tuning import (
     CHEAP_DENSE,
     CHEAP_SPARSE,
+    EASY_ENOUGH,
     EASY_LOGISTIC,
     EASY_MUCH,
     EASY_NET,
@@ -32,10 +33,11 @@ from .tuning import (
     ENTRIES_A_CALL,
     ENTRIES_OF_MUCH,
     FEW_A_ROW,
+    FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
     FEWEST_OF_MUCH,
-    FEWEST_PASSES,
     FIRST_CENTRE,
+    LITTLE_DENSE_DATA,
     MANY_DIGITS,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
@@ -45,12 +47,13 @@ from .tuning import (
     NEXT_CENTRE,
     SAFE,
     SHARPER_CENTRE,
+    SHORT_ROW,
     SMALL_COPY,
     SMALL_SHARE,
 )
-from .workers import AscentWorker, DescentWorker
+from .workers import WORKERS, AscentWorker, DescentWorker, NewtonCGWorker
 
-__all__ = ["REASONS", "Dash", "Sprint", "kind_of", "sprint"]
+__all__ = ["FROM_ANYWHERE", "REASONS", "Dash", "Sprint", "kind_of", "sprint"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -61,8 +64,12 @@ WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
 REASONS = {
     "ascent": "row by row in one kernel, x tied to y",
     "descent": "column by column in one kernel",
+    "newton-cg": "Newton's steps by conjugate gradients in one kernel",
+    "newton-gram": "Newton's steps on few columns in one kernel",
     "factor": "least squares with l2 on few columns: one factor",
 }
+THEN = ", then "  # between the kernels of a sprint
+FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
 
 
 class Sprint(NamedTuple):
@@ -80,7 +87,7 @@ class Sprint(NamedTuple):
         "converged", "interrupted" by the callback, a limit if the run is kept to go on later,
         or "" if others have to go on.
     kind : str
-        "ascent", "descent" or "factor".
+        A key of ``REASONS``, or two of them, the second after ", then ".
     """
 
     x: np.ndarray
@@ -92,11 +99,11 @@ class Sprint(NamedTuple):
     @property
     def reason(self) -> str:
         """Why this kernel, in a few words."""
-        return REASONS[self.kind]
+        return REASONS[self.kind.rpartition(THEN)[2]]
 
 
 def kind_of(problem: Problem, tol: float = 1e-3) -> str:
-    """Which kernel takes the problem: "ascent" or "descent"; "" if none does.
+    """Which kernel takes the problem, a key of ``REASONS``; "" if none does.
 
     Examples
     --------
@@ -107,19 +114,21 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     p = problem
     if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_EASY_ENTRIES:
         return ""
-    if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
-        return ""
     if one_factor(p):
         return "factor"
+    if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
+        return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
     near = lifted(p)
-    if near is not None:  # an intercept: the other columns decide
-        return "ascent" if p.grid.row_major and kind_of(near, tol) == "ascent" else ""
+    if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
+        return "ascent"  # an intercept: the other columns decide
     if p.stored > MOST_ENTRIES:
         return "ascent" if very_easy(p) else ""
     if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
+    if newton_suits(p):
+        return newton_kind(p)
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
         return "descent"
@@ -163,6 +172,37 @@ def short_rows(problem: Problem) -> bool:
     return p.n > SQUARE * p.d and p.d > FEW_LINES and p.stored <= FEW_A_ROW * p.n
 
 
+def newton_suits(problem: Problem) -> bool:
+    """Whether tall data had better be solved by Newton's steps than row by row.
+
+    A product with the curvature is two walks along a row and no more; a visit to a row is a prox,
+    and with a logistic loss that is as much as twenty entries. Rows that l2 holds back need few
+    visits, and long ones cost the same either way.
+    """
+    p = problem
+    if p.n <= SQUARE * p.d or p.loss.quadratic or NewtonCGWorker.objection(p):
+        return False
+    if p.mu == 0.0:  # a column without penalty is nothing that the others take
+        return True
+    short = p.stored <= SHORT_ROW * p.n
+    if short and p.loss.probabilities and p.n >= VERY_TALL * p.d:
+        return True
+    if short_rows(p) and not p.loss.probabilities:
+        return False
+    return AscentWorker.objection(p) != "" or row_ratio(p) > EASY_ENOUGH or not rows_are_easy(p)
+
+
+def newton_kind(problem: Problem) -> str:
+    """How Newton's steps are found at first.
+
+    The matrix of few columns is always right, and costs a few products with the data. On little
+    data that is less than to find out that these will not do.
+    """
+    p = problem
+    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS and p.stored <= LITTLE_DENSE_DATA
+    return "newton-gram" if few else "newton-cg"
+
+
 def gram_is_cheap(problem: Problem) -> bool:
     """Whether least squares on tall data had better add up a Gram matrix once and for all."""
     p = problem
@@ -204,12 +244,24 @@ class Dash:
     """Where a sprint stands between two calls of its kernel."""
 
     def __init__(self, problem: Problem, kind: str, tol: float, key: np.uint64) -> None:
-        self.kind, self.rows = kind, list[Progress]()
-        self.runner: AscentWorker | DescentWorker
-        self.runner = AscentWorker(problem, key) if kind == "ascent" else DescentWorker(problem)
+        self.kind, self.rows, self.key = kind, list[Progress](), key
+        self.runner: Any = WORKERS[kind](problem, key)
         self.tol = self.aim = tol
         self.allowed = self.left = self.runner.most_passes  # passes
         self.over = False  # whether it is there, hopeless, or out of passes
+
+    def take_over(self, found: Sprint) -> None:
+        """Go on with what another sprint has found."""
+        c, self.rows, self.kind = found.certificate, found.rows, f"{found.kind}{THEN}{self.kind}"
+        self.runner.start_from(found.x, c.y, c.dual)
+
+    def go_on_by(self, kind: str, problem: Problem, c: Certificate, max_passes: float) -> None:
+        """Leave the rest to Newton's steps, from where another kernel has ended."""
+        x, self.kind = self.runner.x, f"{self.kind}{THEN}{kind}"
+        self.runner = WORKERS[kind](problem, self.key)
+        self.runner.start_from(x, c.y, c.dual)
+        self.aim, self.over = self.tol, False
+        self.allowed = self.left = min(self.runner.most_passes, max_passes)
 
     def limit(self, tol: float, max_passes: float) -> None:
         """Go for a gap, within so many passes; both may change where a sprint goes on."""
@@ -230,33 +282,66 @@ def sprint(
     callback: Callable[[Progress], Any] | None = None,
     keeper: Keeps | None = None,
     begun: Dash | None = None,
+    x0: np.ndarray | None = None,
 ) -> Sprint | None:
     """Solve a problem in one kernel as far as that is promising; None if it is not of that kind.
 
     The callback hears of looks when the kernel has returned, and may stop it there. ``begun`` is
-    where an earlier process was.
+    where an earlier process was. An ``x0`` is for kernels of ``FROM_ANYWHERE``.
     """
-    kind = kind_of(problem, tol) if begun is None else begun.kind
-    if not kind:
-        return None
-    if kind == "factor":
-        return factored(problem, tol, ledger, callback)
-    near = lifted(problem)
-    if near is not None:
-        return sprint_free(problem, near, tol, key, ledger, callback)
-    state = Dash(problem, kind, tol, key) if begun is None else begun
+    state, begun_with = begun, None
+    if state is None:
+        kind = kind_of(problem, tol)
+        if not kind:
+            return None
+        if kind == "factor":
+            return factored(problem, tol, ledger, callback)
+        near = lifted(problem)
+        if kind == "ascent" and near is not None:
+            if keeper is not None:  # its centre is not kept
+                return None
+            begun_with = sprint_free(problem, near, tol, key, ledger, callback)
+            kind = next_kind(kind, problem)
+            if begun_with.status or ledger.spent or not kind:
+                return begun_with
+        state = Dash(problem, kind, tol, key)
+        if begun_with is not None:
+            state.take_over(begun_with)
+        elif x0 is not None:
+            state.runner.start_from(x0)
     state.limit(tol, ledger.max_passes)
-    runner = state.runner
     try:
         c, status = dash(state, problem, ledger, callback, keeper)
+        while not status and c.rel_gap > tol:
+            kind = next_kind(state.kind, problem)
+            if not kind or ledger.spent:
+                break
+            state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
+            c, status = dash(state, problem, ledger, callback, keeper)
     except KeyboardInterrupt:
-        if not runner.ran:  # all there is, is where it began: no answer
+        runner = state.runner
+        if not (runner.ran or state.rows):  # all there is, is where it began: no answer
             raise
         c, status = certify_point(runner.x, problem, runner.y), "interrupted"
         state.rows = state.rows or [noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
-    return Sprint(runner.x, c, state.rows, status, kind)
+    return Sprint(state.runner.x, c, state.rows, status, state.kind)
+
+
+def next_kind(kind: str, problem: Problem) -> str:
+    """Which kernel goes on with what another has given up; "" if none does.
+
+    What ascent leaves are rows that feel each other, and what conjugate gradients leave are
+    columns that do: the matrix of few of these costs a few products.
+    """
+    p, last = problem, kind.rpartition(THEN)[2]
+    if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):
+        return ""
+    if last == "ascent" and not (p.grid.dense and p.n < p.d):
+        return "newton-cg"
+    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS
+    return "newton-gram" if last == "newton-cg" and few else ""
 
 
 def factored(
@@ -323,7 +408,7 @@ def centred(
     near, record = worker.problem, np.empty((LOOKS, 4))
     floor, taken = floor_of(near), 0.0
     while True:
-        ahead = min(left - taken, max(FEWEST_PASSES, ENTRIES_A_CALL / near.stored))
+        ahead = min(left - taken, max(worker.fewest_passes, ENTRIES_A_CALL / near.stored))
         start = clock()
         looks, passes = worker.run((aim, floor, ahead, left - taken), record)
         ledger.seconds += clock() - start
@@ -370,11 +455,12 @@ def dash(
 def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     """Call the kernel once; returns how many looks it took."""
     record = np.empty((LOOKS, 4))
-    few, many = FEWEST_PASSES, ENTRIES_A_CALL
+    few, many = state.runner.fewest_passes, ENTRIES_A_CALL
     if problem.stored > MOST_ENTRIES:
         few, many = FEWEST_OF_MUCH, ENTRIES_OF_MUCH
     ahead = min(state.left, max(few, many / problem.stored))
     start = clock()
+    looks: int
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start
     share = taken / passes

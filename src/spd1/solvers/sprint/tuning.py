@@ -77,3 +77,18 @@ SLOW_START = 3.0  # momentum is k / (k + this) in the k-th round
 MOST_ROUNDS = 16  # between two looks
 FIRST_ROUNDS = 4  # the same before the first look
 MOST_CUT_ASCENT = 150.0  # passes that auto gives it, at the pace seen, before Newton's method
+
+# Newton's steps by conjugate gradients
+FORCING = 0.01  # of the gap that a gradient proves: what conjugate gradients may leave of it
+QUARTER = 0.25  # of tol: what they need not go below
+MOST_PRODUCTS = 200  # of a step
+LOST_PIVOT = 1e-14  # of a diagonal entry: a pivot that rounding has taken, ...
+UNMOVED = 1e100  # ... and what stands for it: no step
+ENOUGH_DESCENT = 1e-4  # of what the slope promises
+MOST_NEWTON_CG = 600.0  # passes, then others
+FEWEST_PRODUCTS, GRAM_PRODUCTS = 5, 0.15  # of a step on dense tall data: so many, and a column
+FEWEST_STEPS = 100.0  # passes of a call: a step is some dozen of them
+EASY_ENOUGH = 0.5  # mean of |a_i|^2 / (n l2 gamma), up to which tall data is left to ascent
+SHORT_ROW = 30  # entries of a row, up to which a prox counts
+FEW_DENSE_COLUMNS = 80  # whose matrix is added up within the kernel
+LITTLE_DENSE_DATA = 200_000  # entries, up to which it is added up at once

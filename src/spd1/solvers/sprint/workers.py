@@ -1,4 +1,4 @@
-"""The two kernels with the arrays they work on."""
+"""The kernels with the arrays they work on."""
 
 from __future__ import annotations
 
@@ -18,19 +18,26 @@ from ..order import rows_a_block
 from ..tuning import SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
+from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
     CHEAP_SWEEPS,
+    FEWEST_PASSES,
+    FEWEST_PRODUCTS,
+    FEWEST_STEPS,
+    GRAM_PRODUCTS,
     HARMLESS_DRIFT,
     IN_BLOCKS,
     LITTLE_WORK,
     MOST_ASCENT,
     MOST_DESCENT,
+    MOST_NEWTON_CG,
+    MOST_PRODUCTS,
     MOST_ROUGH_ASCENT,
     MOST_TALL_DESCENT,
 )
 
-__all__ = ["AscentWorker", "DescentWorker"]
+__all__ = ["WORKERS", "AscentWorker", "DescentWorker", "NewtonCGWorker"]
 
 ORDER = np.uint64(1)  # the stream of draws that orders the columns of a sweep
 
@@ -40,6 +47,7 @@ class AscentWorker:
 
     ran = False
     rebuilt = ("A", "team")  # left out of checkpoints
+    fewest_passes = FEWEST_PASSES
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -126,6 +134,7 @@ class DescentWorker:
 
     ran = False
     rebuilt = ("L",)  # left out of checkpoints
+    fewest_passes = FEWEST_PASSES
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -135,8 +144,9 @@ class DescentWorker:
             return "the same l1 > 0 or l2 > 0 for every feature, and no bounds"
         return "" if p.gamma > 0.0 else "a smooth loss"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, key: np.uint64) -> None:
         p = self.problem = problem
+        self.key = key
         usual = MOST_DESCENT if p.n <= SQUARE * p.d else MOST_TALL_DESCENT
         self.cheap = p.stored <= CHEAP_SWEEPS
         self.most_passes = max(usual, LITTLE_WORK / p.stored) if self.cheap else usual
@@ -170,3 +180,98 @@ class DescentWorker:
         """What is proven of x and the best y."""
         del last, floor
         return certificate_of(self.problem, self.pair(tol))
+
+
+class NewtonCGWorker:
+    """The kernel of smooth losses and l2, one column without it, and its state."""
+
+    ran = False
+    rebuilt = ("A",)  # left out of checkpoints
+    fewest_passes = FEWEST_STEPS
+    most_passes = MOST_NEWTON_CG
+
+    @staticmethod
+    def objection(problem: Problem) -> str:
+        """What the kernel can't do, or ""."""
+        p = problem
+        if not p.reg.plain:
+            return "l2 and neither l1 nor bounds"
+        if p.gamma == 0.0 or p.label_kind == "count":
+            return "a smooth loss of labels or real targets"
+        if p.mu > p.most_faint_l2:
+            return ""
+        l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
+        few = len(p.free_columns) == 1 and p.d > 1
+        rest = np.delete(l2, p.free_columns) if few else l2
+        return "" if few and rest.min() > p.most_faint_l2 else "l2 > 0, but for one feature at most"
+
+    def __init__(self, problem: Problem, key: np.uint64) -> None:
+        p = self.problem = problem
+        self.key = key  # nothing is drawn
+        self.rebuild()
+        self.products = MOST_PRODUCTS
+        if p.grid.dense and p.n > SQUARE * p.d:  # Gram matrices are the alternative
+            self.products = max(FEWEST_PRODUCTS, int(GRAM_PRODUCTS * p.d))
+        self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
+        self.free, self.at_free = -1, np.zeros(1)
+        if len(p.free_columns):
+            self.free = int(p.free_columns[0])
+            self.l2[self.free] = 0.0
+            only = np.zeros(p.d)
+            only[self.free] = 1.0
+            self.at_free = p.margins(only)
+        self.over = np.divide(1.0, self.l2, out=np.zeros(p.d), where=self.l2 > 0.0)
+        self.x, self.u, self.y = np.zeros(p.d), np.zeros(p.n), np.zeros(p.n)
+        self.bound = -float(p.row_sums(self.u, self.y)[1])
+
+    def rebuild(self) -> None:
+        """Put the rows where the kernel can read them."""
+        self.A = in_one_piece(self.problem.grid.by_rows.matrix)
+
+    def to_add_up(self) -> np.ndarray | None:
+        """Where the kernel may add up a matrix; None where it has to do without."""
+        return None
+
+    def start_from(
+        self, x: np.ndarray, y: np.ndarray | None = None, bound: float = -math.inf
+    ) -> None:
+        """Go on from what others have found: x, a feasible y and the dual objective there."""
+        self.x, self.u = x.copy(), self.problem.margins(x)
+        if y is not None and bound > self.bound:
+            self.y, self.bound = y.copy(), bound
+
+    def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
+        """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
+        p, self.ran = self.problem, True
+        looks, passes, self.bound = newton_steps(
+            self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, self.to_add_up(),
+            p.loss, self.bound, self.products, limits, self.x, self.u, self.y, record,
+            np.empty((7, p.d)), np.empty((5, p.n)),
+        )  # fmt: skip
+        return looks, passes
+
+    def pair(self) -> Pair:
+        """X and the best y, sums computed anew."""
+        p = self.problem
+        v = -p.adjoint(p.c * self.y)
+        return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), v)
+
+    def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
+        """What is proven of x and the best y."""
+        del last, floor, tol
+        return certificate_of(self.problem, self.pair())
+
+
+class NewtonGramWorker(NewtonCGWorker):
+    """The same with a matrix of few columns, factorised."""
+
+    def to_add_up(self) -> np.ndarray | None:
+        return np.empty((self.problem.d, self.problem.d))
+
+
+WORKERS: dict[str, Any] = {
+    "ascent": AscentWorker,
+    "descent": DescentWorker,
+    "newton-cg": NewtonCGWorker,
+    "newton-gram": NewtonGramWorker,
+}

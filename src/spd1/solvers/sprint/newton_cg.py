@@ -1,0 +1,318 @@
+"""Newton's steps, a whole solve for smooth losses and l2, looks included.
+
+With m = c phi'(A x) and W = c phi''(A x), a step s solves about
+
+    (A' W A + diag(l2)) s = -(A'm + diag(l2) x)
+
+by conjugate gradients that walk along each row once a product, then goes as far along s as the
+objective falls. The gap of y = phi'(A x) is the squared gradient over 2 l2. A better bound comes
+from the step's own model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y)
+without reading the data, as their residual is what it differs from -l2 (x + s) by.
+
+Where columns are few the matrix is added up and factorised instead, and nothing is left.
+
+One column, f, may have no penalty, as an intercept has none. Conjugate gradients eliminate it:
+every direction keeps its part of the gradient at zero. So y is balanced, sum_i c_i a_if y_i = 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...data.strides import add_line, add_pairs, add_products, line_dot
+from ...kernel.jit import helper, kernel
+from .ascent import LOOKS
+from .tuning import (
+    CLIMB,
+    ENOUGH_DESCENT,
+    FORCING,
+    LOST_PIVOT,
+    MOST_HALVES,
+    QUARTER,
+    UNMOVED,
+)
+
+__all__ = ["newton_steps"]
+
+
+@helper
+def moved(u, As, step, b, c, loss, trial, y, h):
+    """Margins u + step A s, slopes and bends there; returns the sum of the losses."""
+    total = 0.0
+    for i in range(len(u)):
+        z = u[i] + step * As[i]
+        trial[i] = z
+        total += c[i] * loss.phi(z, b[i])
+        y[i] = loss.derivative(z, b[i])
+        h[i] = loss.curvature(z, b[i])
+    return total
+
+
+@helper
+def sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B):
+    """G = A'(c y), D = 1 / diag(A'WA + l2), and B = A'W a_f where a column f has no penalty.
+
+    D_f is zero: what is eliminated needs no step of its own.
+    """
+    for j in range(len(G)):
+        G[j], D[j], B[j] = 0.0, l2[j], 0.0
+    for i in range(len(y)):
+        m, W = c[i] * y[i], c[i] * h[i]
+        if m != 0.0 or W > 0.0:
+            add_products(A, i, m, W, W * at_free[i] if f >= 0 else 0.0, G, D, B)
+    for j in range(len(G)):
+        D[j] = 1.0 / D[j] if D[j] > 0.0 and j != f else 0.0
+
+
+@helper
+def without_free(p, f, B):
+    """Choose p_f so that the gradient's part of column f stays as it is: (A'WA p)_f = 0."""
+    if f >= 0:
+        p[f] = 0.0
+        total = 0.0
+        for j in range(len(p)):
+            total += B[j] * p[j]
+        p[f] = -total / B[f] if B[f] > 0.0 else 0.0
+
+
+@helper
+def curved(A, h, c, l2, p, Ap, q):
+    """Ap = A p and q = (A'WA + diag(l2)) p; returns p'q."""
+    for j in range(len(p)):
+        q[j] = l2[j] * p[j]
+    for i in range(len(Ap)):
+        along = line_dot(A, i, p)
+        Ap[i] = along
+        if h[i] > 0.0:
+            add_line(A, i, c[i] * h[i] * along, q)
+    total = 0.0
+    for j in range(len(p)):
+        total += p[j] * q[j]
+    return total
+
+
+@helper
+def sums_of_pairs(A, y, h, c, f, l2, G, B, H):
+    """G = A'(c y) and H = A'WA + diag(l2), its lower triangle; B = A'W a_f."""
+    for j in range(len(G)):
+        G[j] = 0.0
+        for k in range(len(G)):
+            H[j, k] = l2[j] if j == k else 0.0
+    for i in range(len(y)):
+        if y[i] != 0.0:
+            add_line(A, i, c[i] * y[i], G)
+    add_pairs(A, h, c, H)
+    if f >= 0:
+        for j in range(len(G)):
+            B[j] = H[max(j, f), min(j, f)]
+
+
+@helper
+def factorise(H):
+    """Cholesky's factor in the place of H; columns that nothing is left of will not move."""
+    for j in range(len(H)):
+        whole = H[j, j]
+        for k in range(j + 1):
+            total = 0.0
+            for m in range(k):
+                total += H[j, m] * H[k, m]
+            if k < j:
+                H[j, k] = (H[j, k] - total) / H[k, k]
+            else:
+                left = whole - total
+                H[j, j] = math.sqrt(left) if left > LOST_PIVOT * whole else UNMOVED
+
+
+@helper
+def solve_factored(H, r, s):
+    """H H' s = r."""
+    for j in range(len(s)):
+        total = 0.0
+        for k in range(j):
+            total += H[j, k] * s[k]
+        s[j] = (r[j] - total) / H[j, j]
+    for j in range(len(s) - 1, -1, -1):
+        s[j] /= H[j, j]
+        for k in range(j):
+            s[k] -= H[j, k] * s[j]
+
+
+@helper
+def half_square(v, over):
+    """Sum of v_j^2 / (2 l2_j)."""
+    total = 0.0
+    for j in range(len(v)):
+        total += v[j] * v[j] * over[j]
+    return 0.5 * total
+
+
+@helper
+def bound_of(A, y, v, h, b, c, over, f, at_free, B, loss):
+    """Bring y into its domain and v = A'(c y) with it; returns the dual objective.
+
+    First column f is balanced by moves along the bends. What a y kept within its domain lacks of
+    balance is left to the certificate, and only counted here.
+    """
+    balanced = f >= 0 and B[f] > 0.0
+    off = v[f] / B[f] if balanced else 0.0
+    if balanced:
+        for j in range(len(v)):
+            v[j] -= off * B[j]
+    total = 0.0
+    for i in range(len(y)):
+        wanted = y[i] - off * h[i] * at_free[i] if balanced else y[i]
+        low, high = loss.domain(b[i])
+        y[i] = min(max(wanted, low), high)
+        if y[i] != wanted:
+            add_line(A, i, c[i] * (y[i] - wanted), v)
+    for i in range(len(y)):
+        star = loss.conjugate(y[i], b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
+    if balanced:
+        total += 0.5 * v[f] * v[f] / B[f]
+    return -total - half_square(v, over)
+
+
+@kernel
+def newton_steps(
+    A, b, c, l2, over, f, at_free, H, loss, bound, products, limits, x, u, best_y, record,
+    of_columns, of_rows
+):  # fmt: skip
+    """Run until the gap is reached or the budget is spent.
+
+    Parameters
+    ----------
+    l2, over : arrays of shape (d,)
+        Positive, and 1 / l2; both zero for column f.
+    f : int
+        The column without penalty; -1 if there is none.
+    at_free : array of shape (n,)
+        Its entries; of any length if there is none.
+    H : array of d x d, or None
+        To add up A'WA in; None: conjugate gradients.
+    bound : float
+        The dual objective at best_y.
+    products : int
+        That conjugate gradients may take for a step; a step that takes them all is the last.
+    limits : (tol, floor, most passes of this call, most passes in all)
+    x, u : arrays
+        Where to start, and the end: x and A x.
+    best_y : array
+        The dual point with the best bound.
+    record : array of LOOKS x 4
+        Passes, primal, dual and gap of each look.
+    of_columns, of_rows : arrays of 7 x d and 6 x n
+        To work with.
+
+    Returns
+    -------
+    looks, passes, bound
+    """
+    tol, floor, budget, _ = limits
+    hard = False
+    n, d = len(u), len(x)
+    G, D, B, s = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    r, p, q = of_columns[4], of_columns[5], of_columns[6]
+    y, h, As, Ap, trial = of_rows[0], of_rows[1], of_rows[2], of_rows[3], of_rows[4]
+    passes, looks, primal, slope = 0.0, 0, math.inf, 0.0
+    for j in range(d):
+        s[j] = 0.0
+    for i in range(n):
+        As[i] = 0.0
+    while looks < LOOKS:
+        step, now = 1.0, math.inf
+        for _ in range(MOST_HALVES):
+            now = moved(u, As, step, b, c, loss, trial, y, h)
+            for j in range(d):
+                z = x[j] + step * s[j]
+                now += 0.5 * l2[j] * z * z
+            if now <= primal + ENOUGH_DESCENT * step * slope + CLIMB * abs(now):
+                break
+            step *= 0.5
+        stuck = not now <= primal + CLIMB * abs(now)
+        if not stuck:
+            primal = now
+            for j in range(d):
+                x[j] += step * s[j]
+            for i in range(n):
+                u[i] = trial[i]
+        size = max(max(abs(primal), abs(bound)), floor)
+        over_now = stuck or primal - bound <= tol * size
+        if not over_now:
+            if H is None:
+                sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
+                passes += 1.0
+            else:
+                sums_of_pairs(A, y, h, c, f, l2, G, B, H)
+                passes += 2.0
+            for j in range(d):
+                r[j] = -G[j] - l2[j] * x[j]
+            if f < 0:
+                dual = primal - half_square(r, over)
+                if dual > bound:
+                    bound = dual
+                    for i in range(n):
+                        best_y[i] = y[i]
+        gap = primal - bound
+        record[looks, 0], record[looks, 1] = passes, primal
+        record[looks, 2], record[looks, 3] = bound, gap
+        looks += 1
+        size = max(max(abs(primal), abs(bound)), floor)
+        if over_now or gap <= tol * size or not gap < math.inf or passes >= budget or hard:
+            break
+        if H is None:
+            for j in range(d):
+                s[j] = 0.0
+            for i in range(n):
+                As[i] = 0.0
+            if f >= 0 and B[f] > 0.0:  # the best for column f alone
+                s[f] = r[f] / B[f]
+                for j in range(d):
+                    r[j] -= s[f] * B[j]
+                for i in range(n):
+                    As[i] = s[f] * at_free[i]
+            enough = max(FORCING * half_square(r, over), QUARTER * tol * size)
+            before = 1.0
+            hard = True
+            for k in range(products):
+                after = 0.0
+                for j in range(d):
+                    after += r[j] * r[j] * D[j]
+                turn = after / before if k > 0 else 0.0
+                for j in range(d):
+                    p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
+                before = after
+                without_free(p, f, B)
+                bend = curved(A, h, c, l2, p, Ap, q)
+                passes += 2.0
+                if not bend > 0.0:
+                    break
+                along = after / bend
+                for j in range(d):
+                    s[j] += along * p[j]
+                    r[j] -= along * q[j]
+                for i in range(n):
+                    As[i] += along * Ap[i]
+                if half_square(r, over) <= enough:
+                    hard = False
+                    break
+        else:
+            factorise(H)
+            solve_factored(H, r, s)
+            for i in range(n):
+                As[i] = line_dot(A, i, s)
+            passes += 1.0
+            for j in range(d):
+                r[j] = 0.0
+        slope = 0.0
+        for j in range(d):
+            slope += (G[j] + l2[j] * x[j]) * s[j]
+            q[j] = -l2[j] * (x[j] + s[j]) - r[j]
+        for i in range(n):
+            trial[i] = y[i] + h[i] * As[i]
+        dual = bound_of(A, trial, q, h, b, c, over, f, at_free, B, loss)
+        if dual > bound:
+            bound = dual
+            for i in range(n):
+                best_y[i] = trial[i]
+    return looks, passes, bound
