@@ -70,7 +70,9 @@ def disagreement(mine: list[float], theirs: list[float], gaps: float) -> str:
     return ""
 
 
-def timed(race: Race, gap: float, found: list[Attempt], closest: Attempt | None, options: Any) -> Row:
+def timed(
+    race: Race, gap: float, found: list[Attempt], closest: Attempt | None, options: Any
+) -> Row:
     """One row of the table."""
     asked = gap if options.default else math.nextafter(gap, 1.0)
     mine = clone(race.mine).set_params(tol=asked)

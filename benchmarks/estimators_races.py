@@ -1,4 +1,4 @@
-"""Data and objectives of ``estimators.py``: our estimators, and scikit-learn's of the same problem."""
+"""Data and objectives of ``estimators.py``: our estimators, and scikit-learn's of the same."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from spd1 import Problem
 from spd1.data.convert import as_matrix
@@ -78,3 +79,10 @@ def test_the_gram_matrix_of_the_rows(layout, vector, rng):
     problem, A = smooth_problem("squared", (5, 12), rng, layout, l2)
     K = problem.grid.gram_of_rows(problem.reg.l2)
     np.testing.assert_allclose(K, (A / l2) @ A.T, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("which", [[3], [0, 5], [1, 2, 3, 4]])
+def test_dense_columns_of_sparse_rows_are_those_of_the_data(which):
+    M = sp.random(20, 6, 0.4, "csr", random_state=1)
+    found = Grid.whole(as_matrix(M)).dense_columns(np.array(which))
+    np.testing.assert_array_equal(found, M.toarray()[:, which])

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.matrix import CSR
 from ..problem import Problem
-from .tuning import BLOCK, COMMON, COMMON_ROWS
+from .tuning import BLOCK, COMMON, COMMON_LEAST, COMMON_ROWS
 
 __all__ = ["common_share", "rows_a_block"]
 
@@ -26,6 +26,7 @@ def rows_a_block(problem: Problem) -> int:
     >>> import numpy as np, scipy.sparse as sp, spd1
     >>> rng = np.random.default_rng(0)
     >>> A = sp.random(500, 1000, 0.02, "csr", random_state=0)
+    >>> A.data -= 0.5
     >>> ones = sp.csr_matrix(sp.hstack([A, np.ones((500, 1))]))
     >>> b = np.sign(rng.standard_normal(500))
     >>> [rows_a_block(spd1.Problem(X, b, "hinge", spd1.L2(1e-3))) for X in (A, ones)]
@@ -42,7 +43,8 @@ def rows_a_block(problem: Problem) -> int:
     of_a_row = float(p.grid.square_sum) / p.n / (p.n * float(paid.mean()) * smooth)
     if of_a_row < COMMON:
         return BLOCK
-    return 1 if common_share(p) * of_a_row >= COMMON else BLOCK
+    share = common_share(p)
+    return 1 if share >= COMMON_LEAST and share * of_a_row >= COMMON else BLOCK
 
 
 def common_share(problem: Problem) -> float:
@@ -60,17 +62,17 @@ def common_share(problem: Problem) -> float:
     def find() -> float:
         A = grid.matrix
         assert isinstance(A, CSR)
-        ends = np.asarray(A.indptr, dtype=np.int64)
-        rows = np.unique(np.linspace(0, grid.n - 1, min(COMMON_ROWS, grid.n)).astype(np.int64))
-        counts = ends[rows + 1] - ends[rows]
-        before = np.cumsum(counts) - counts
-        at = np.arange(int(counts.sum())) + np.repeat(ends[rows] - before, counts)
-        values = np.asarray(A.data[at], dtype=float)
+        rows = np.arange(0, grid.n, max(1, grid.n // COMMON_ROWS))
+        first = A.indptr[rows].astype(np.int64)
+        counts = A.indptr[rows + 1].astype(np.int64) - first
+        at = np.arange(int(counts.sum()))
+        at += np.repeat(first - np.cumsum(counts) + counts, counts)
+        values = A.data[at].astype(float, copy=False)
         problem.grid.ledger.entries += len(at)
-        total = np.bincount(np.asarray(A.indices[at], dtype=np.int64), values, grid.d)
-        squares = float(values @ values)
+        total = np.bincount(A.indices[at].astype(np.int64), values, grid.d)
+        squares = float((values * values).sum())  # no BLAS here: its threads may be many
         if len(rows) < 2 or squares == 0.0:
             return 0.0
-        return max(float(total @ total) - squares, 0.0) / ((len(rows) - 1) * squares)
+        return max(float((total * total).sum()) - squares, 0.0) / ((len(rows) - 1) * squares)
 
     return float(problem.grid.facts.get("common share", problem.grid.ledger, find))

@@ -12,7 +12,8 @@ ENTRIES_A_LOOK = 50_000  # that a pass reads in the time of a look at small data
 # Curvature of the direction that rows share over l2, from which on blocks of rows do harm: text of
 # ``benchmarks/estimators.py`` and sparse problems of seeds 0-59 of ``benchmarks/random_race.py``
 COMMON = 0.1
-COMMON_ROWS = 128  # that are looked at for it
+COMMON_ROWS = 64  # that are looked at for it, ...
+COMMON_LEAST = 0.02  # ... and how much of a row it must be: less is the chance of a sample
 BLOCK = 16  # sparse lines are shuffled in blocks of this many: 1.8 instead of 4.4 ms a pass, 20news
 SIGN_MARGIN = 10.0  # margins that the x of a fitted classifier could reach along one direction
 TURN = 2.0  # radians a pass, see saddle_steps: best over dense and sparse, well and badly scaled

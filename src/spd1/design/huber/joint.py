@@ -32,8 +32,8 @@ from .tuning import (
     LEAST_STRIDE,
     MOST_JOINT_STEPS,
     RESTS,
+    ROUGH_GAIN,
     ROUGH_ROWS,
-    ROUGHLY,
     SETTLED_SHARE,
     SHORTEST_STEP,
 )
@@ -108,7 +108,7 @@ class JointNewton:
         last, found = np.inf, None
         for place, value in few.places(None, first):
             found = place
-            if last - value <= ROUGHLY * abs(value):
+            if last - value <= ROUGH_GAIN * abs(value):
                 break
             last = value
         self.ledger.entries += few.ledger.entries

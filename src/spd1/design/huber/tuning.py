@@ -19,7 +19,7 @@ SHORTEST_STEP = 1e-8
 # A start from some of the rows, on tall data: 20000 x 50 took 31 ms to 1e-3 with it, 65 without
 ROUGH_ROWS = 48  # of a column
 LEAST_STRIDE = 4  # times fewer rows than there are, or it is not worth its while
-ROUGHLY = 1e-3  # relative gain of a step on these rows that ends them
+ROUGH_GAIN = 1e-3  # relative gain of a step on these rows that ends them
 SETTLED_SHARE = 0.01  # of the curvature of samples outside, from there on
 NO_BOUND = 1e-4  # relative gain of a step that tells, without a look, that nothing is proven yet
 
