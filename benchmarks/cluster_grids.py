@@ -5,7 +5,7 @@
 
 ``method="auto"`` to a gap of 1e-6 on processes of this machine, for every number of workers, grid
 and problem. "apart" is how far the value is from that of one process at 1e-9, relative to it;
-"bits" says whether x and y are those of the first number of workers on the same grid. The last
+"MB" are those moved; "bits" says whether x and y are those of the first number of workers on the same grid. The last
 line counts what did not reach its gap and what has other bits. Seconds are those of processes that
 share the cores of one machine.
 """
@@ -77,7 +77,7 @@ def report(found: list[Found], known: dict[str, Any]) -> None:
     """A row a solve, and what is wrong."""
     first: dict[tuple[str, str], Any] = {}
     short = other = 0
-    print("| workers | grid | problem | gap | apart | bits | method | rounds | MB moved | seconds |")
+    print("| workers | grid | problem | gap | apart | bits | method | rounds | MB | seconds |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for one in found:
         mine = one.result
