@@ -4,10 +4,10 @@
     python benchmarks/cluster_grids.py --folder FOLDER --data gisette-like --workers 2,4,8
 
 ``method="auto"`` to a gap of 1e-6 on processes of this machine, for every number of workers, grid
-and problem. "apart" is how far the value is from that of one process at 1e-9, relative to it;
-"MB" are those moved; "bits" says whether x and y are those of the first number of workers on the same grid. The last
-line counts what did not reach its gap and what has other bits. Seconds are those of processes that
-share the cores of one machine.
+and problem. "apart" is how far the value is from that of one process at 1e-9, relative to it; "MB"
+are those moved; "bits" says whether x and y are those of the first number of workers on the same
+grid. The last line counts what did not reach its gap and what has other bits. Seconds are those of
+processes that share the cores of one machine.
 """
 
 from __future__ import annotations
