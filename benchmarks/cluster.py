@@ -6,6 +6,7 @@
     python benchmarks/cluster.py --data 20news-compsci --folder FOLDER --grids 2x1,1x2,2x2
     python benchmarks/cluster.py --methods newton,rows,ascent     ways to do it, beside each other
     python benchmarks/cluster.py --peers lbfgs,admm               dask-ml, where it is installed
+    python benchmarks/cluster.py --rounds                         what each round took
 
 gisette-like is scaled to [-1, 1], as LIBSVM does it: dense, 240 MB. Synthetic data is normal; its
 chunks are made on the workers. One process makes the same for itself, and has let go of it when the
@@ -21,6 +22,8 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -183,10 +186,28 @@ def time_it(
             max_seconds=args.max_seconds,
         )  # fmt: skip
 
-    seconds, result = best_of(args, run)
+    with each_round(here.grid.team, args.rounds):
+        seconds, result = best_of(args, run)
     rounds = traffic.rounds - before[0]
     moved = traffic.sent + traffic.received - before[1]
     say(name, f"dask {grid} {method}", tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
+
+
+@contextmanager
+def each_round(team: Any, said: bool) -> Iterator[None]:
+    """Print what every round asked for, how long it took, and when it began."""
+    replies, start = team._replies, time.perf_counter()
+
+    def timed(asked: Any) -> Any:
+        began = time.perf_counter()
+        found = replies(asked)
+        what = " ".join([getattr(one, "__name__", "") for one in asked[0][2]])
+        print(f"    {what:24s} {time.perf_counter() - began:7.3f} s, at {began - start:.3f}")
+        return found
+
+    team._replies = timed if said else replies
+    yield
+    team._replies = replies
 
 
 def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
@@ -246,6 +267,7 @@ def parse() -> Any:
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-3, 1e-6])
     parser.add_argument("--once", action="store_true", help="no run before the one that is timed")
     parser.add_argument("--peers", default="", help="solvers of dask-ml, such as lbfgs,admm")
+    parser.add_argument("--rounds", action="store_true", help="what each round took")
     parser.add_argument("--no-single", action="store_true", help="leave one process out")
     return parser.parse_args()
 
@@ -263,12 +285,8 @@ def main() -> None:
             for name in args.problems.split(","):
                 one_process(A, data.labels(A), name, args)
             del A
-        with (
-            LocalCluster(
-                n_workers=args.workers, threads_per_worker=1, dashboard_address=":0"
-            ) as made,
-            Client(made) as client,
-        ):
+        here = LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=":0")
+        with here as made, Client(made) as client:
             X = data.chunked()
             b = data.labels(X)
             on_cluster(client, X, b, grid, args)

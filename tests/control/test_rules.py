@@ -217,6 +217,19 @@ def test_averages_start_anew_after_1_2_4_8_epochs():
     assert [k for k, restart in enumerate(restarts, 1) if restart] == [1, 2, 4, 8, 16]
 
 
+def test_a_lucky_average_does_not_shorten_fading_steps():
+    """Far above the best gap, yet below where it began: no explosion, however often it happens."""
+    rule = FadingSteps(method_for(FadingSteps))
+    first = rule.first().steps
+    rule.start(seen(1.0))
+    for gap in (0.5, 1e-9, 0.5, 2.0, 1e-9, 0.5):
+        proposal = rule.after_epoch(seen(gap))
+        assert proposal.back_to is None
+        assert proposal.steps == first
+    assert rule.after_epoch(seen(2.0 * FAR_WORSE)).back_to.gap == 1e-9
+    assert rule.after_epoch(seen(math.inf)).back_to.gap == 1e-9
+
+
 def test_fixed_steps_fade_by_the_epoch_and_say_when_they_diverge():
     rule = FixedSteps(Frozen(), {"eta": 4.0, "tau": 8.0, "decay": 0.5}, "hand")
     assert rule.first().steps == {"eta": 4.0, "tau": 8.0}

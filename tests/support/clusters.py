@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import pairwise
 
 import dask.array as da
 import numpy as np
@@ -24,8 +25,20 @@ def labelled(rng, n=90, d=20, zeros=0.5):
 
 def chunked(A, grid, sparse=False):
     """A dask array cut as ``Grid.cut`` cuts."""
-    X = da.from_array(A, chunks=(sizes(A.shape[0], grid[0]), sizes(A.shape[1], grid[1])))
-    return X.map_blocks(sp.csr_array) if sparse else X
+    chunks = sizes(A.shape[0], grid[0]), sizes(A.shape[1], grid[1])
+    if not sp.issparse(A):
+        X = da.from_array(A, chunks=chunks)
+        return X.map_blocks(sp.csr_array) if sparse else X
+    rows, columns = (np.cumsum([0, *sides]) for sides in chunks)
+    return da.block(
+        [
+            [
+                da.from_array(A[a:b, c:e], chunks=(b - a, e - c), asarray=False)
+                for c, e in pairwise(columns)
+            ]
+            for a, b in pairwise(rows)
+        ]
+    )
 
 
 def cut_problem(A, b, loss, reg, grid, sparse=False):

@@ -126,9 +126,9 @@ def sdca(task: Task, y, rows, near, kappa=0.0, z=0.0):
     return follow(task, y, kappa, z), y
 
 
-def row_saddle(task: Task, x, y, rows, eta, sigmas, theta, ahead):
+def row_saddle(task: Task, x, y, rows, eta, sigmas, theta, ahead, before=None):
     """SPDC (theta < 1, ahead = 1), SPDHG (0, 1 + 1/n), RPD (n theta, 1/n)."""
-    n, before, y = len(task.b), x, y.copy()
+    n, before, y = len(task.b), x if before is None else before, y.copy()
     for i in rows:
         G, old = pull(task, y), y[i]
         if sigmas[i] > 0:
@@ -203,9 +203,9 @@ def katyusha(task: Task, snap, y, z, rows, eta):
     return total / weights, y, z
 
 
-def dspdc(task: Task, x, y, draws, eta, tau, beyond):
+def dspdc(task: Task, x, y, draws, eta, tau, beyond, before=None):
     """A dual and a primal coordinate a step; ``beyond`` is d theta."""
-    n, before, y = len(task.b), x, y.copy()
+    n, before, y = len(task.b), x if before is None else before, y.copy()
     for i, j in draws:
         G, old = pull(task, y), y[i]
         u = task.A[i] @ (x + beyond * (x - before))

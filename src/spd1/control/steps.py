@@ -320,24 +320,33 @@ class FadingSteps(Anchored):
 
     The average that is certified starts anew at epochs 1, 2, 4, 8, ...: it forgets the noisy
     beginning and still covers at least half of the run. If the gap explodes, the run goes
-    back to its best point with half the steps.
+    back to its best point with half the steps. It has exploded if it is far above that of the
+    point where the run began, not if it is far above the best one: an average that swings through
+    the saddle point has a small gap for an epoch, and no step size brings that back.
     """
 
     def __init__(self, method: Any) -> None:
         super().__init__(method)
         self.steps = method.default_steps()
         self.epochs = 0
+        self.begun = math.inf  # the gap of where it began, more and more of it
 
     def first(self) -> Proposal:
         """The method's own."""
         return Proposal(dict(self.steps))
 
+    def start(self, seen: Seen) -> None:
+        """Take note of the point that the run starts from."""
+        self.begun = seen.gap
+        self.note(seen)
+
     def after_epoch(self, seen: Seen) -> Proposal:
         """Go back if the gap exploded; forget the older half of the average now and then."""
         self.epochs += 1
         anchor = self.note(seen)
-        if not seen.gap <= FAR_WORSE * self.best:
+        if not (seen.gap <= FAR_WORSE * self.begun and seen.gap < math.inf):
             self.steps = {name: 0.5 * value for name, value in self.steps.items()}
+            self.begun *= FORGIVE  # a start near the optimum: some noise must be allowed
             return Proposal(dict(self.steps), back_to=anchor)
         doubled = self.epochs & (self.epochs - 1) == 0
         return Proposal(dict(self.steps), restart_average=doubled)

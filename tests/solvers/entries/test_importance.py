@@ -149,18 +149,13 @@ def test_theorems_are_about_uniform_draws(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "which"),
-    [
-        ("spd1-vr", "problem"),
-        ("spd1-vr-acc", "problem"),
-        ("spd1", "problem"),
-        ("spd1-vr", "sparse"),
-        ("spd1-vr-acc", "sparse"),
-    ],
-)
+@pytest.mark.parametrize("which", ["problem", "sparse"])
+@pytest.mark.parametrize("method", ["spd1-vr", "spd1-vr-acc", "spd1"])
 def test_they_reach_the_optimum(method, which, request):
     problem = request.getfixturevalue(which)
     best = solve(problem, tol=1e-9).primal
-    found = solve(problem, method, sampling="importance", max_passes=20_000, tol=1e-6)
-    assert found.primal - best <= (1e-6 if method != "spd1" else 3e-2) * abs(best)
+    for seed in range(3):
+        found = solve(
+            problem, method, sampling="importance", max_passes=20_000, tol=1e-6, random_state=seed
+        )
+        assert found.primal - best <= (1e-6 if method != "spd1" else 3e-2) * abs(best)

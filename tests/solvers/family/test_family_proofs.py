@@ -118,6 +118,75 @@ def test_a_step_of_svrg_saddle_acc_contracts_as_proved(n, d):
             assert mean <= (1.0 - delta) * ((1 - p + s) * apart(z) + apart(w)) * (1 + 1e-12)
 
 
+def saddle_points(rng, problem, x_best, y_best, count=20):
+    """Points and the point before, which may be anywhere for rpd."""
+    low, high = problem.reg.lower, problem.reg.upper
+    for _ in range(count):
+        size, far = 10.0 ** rng.uniform(-3, 1, 2)
+        x = np.clip(x_best + size * rng.standard_normal(problem.d), low, high)
+        y = y_best + size * rng.standard_normal(problem.n)
+        yield x, y, np.clip(x + far * rng.standard_normal(problem.d), low, high)
+
+
+@pytest.mark.parametrize("reg", ["l2", "box"])
+@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
+def test_a_step_of_dspdc_contracts_as_proved(n, d, reg):
+    rng = np.random.default_rng([n, d])
+    for l2 in (1.0, 1e-2, 1e-4):
+        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        worker = method_class("dspdc")(problem, "auto", key_of(1))
+        worker.steps = worker.theory_steps()
+        (eta, tau), theta, A, c = worker.steps.values(), worker.contraction(), task.A, task.c
+
+        def phi(x, y, move, eta=eta, tau=tau, A=A, c=c, at=(x_best, y_best), mu=problem.mu):
+            dx, dy = x - at[0], y - at[1]
+            near = n * (1 / tau + 2) * np.sum(c * dy**2) + d * (1 / eta + 2 * mu) * np.sum(dx**2)
+            return near + 2 * d * (c * dy) @ (A @ move) + d / (2 * eta) * np.sum(move**2)
+
+        for x, y, before in saddle_points(rng, problem, x_best, y_best):
+            k = rng.integers(d)  # a step moves one coordinate
+            before = np.where(np.arange(d) == k, before, x)
+            mean = 0.0
+            for i in range(n):
+                for j in range(d):
+                    x_new, y_new = reference_family.dspdc(
+                        task, x, y, [(i, j)], eta, tau, d * theta, before
+                    )
+                    mean += phi(x_new, y_new, x_new - x) / (n * d)
+            here = phi(x, y, x - before)
+            assert here > 0.0
+            assert mean <= theta * here * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("reg", ["l2", "box"])
+@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
+def test_a_step_of_rpd_contracts_as_proved(n, d, reg):
+    rng = np.random.default_rng([n, d])
+    for l2 in (1.0, 1e-2, 1e-4):
+        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        worker = method_class("rpd")(problem, "auto", key_of(1))
+        worker.steps = worker.theory_steps()
+        eta, theta, A, c = worker.steps["eta"], worker.contraction(), task.A, task.c
+        sigmas = worker.steps["tau"] * worker.shares
+
+        def phi(x, y, move, eta=eta, s=sigmas, A=A, c=c, at=(x_best, y_best), mu=problem.mu):
+            dx, dy = x - at[0], y - at[1]
+            near = n * np.sum(c * (1 / s + 2) * dy**2) + (1 / eta + 2 * mu) * np.sum(dx**2)
+            turn = 2 * n * (c * dy) @ (A @ move) - 2 * (n - 1) * (c * dy) @ (A @ dx)
+            return near + turn + np.sum(move**2) / eta
+
+        for x, y, before in saddle_points(rng, problem, x_best, y_best):
+            mean = 0.0
+            for i in range(n):
+                x_new, y_new = reference_family.row_saddle(
+                    task, x, y, [i], eta, sigmas, n * theta, 1 / n, before
+                )
+                mean += phi(x_new, y_new, x_new - x) / n
+            here = phi(x, y, x - before)
+            assert here > 0.0
+            assert mean <= theta * here * (1 + 1e-12)
+
+
 def test_snapshots_come_after_random_numbers_of_steps():
     """Geometric with mean n d, by the draws of a stream of their own; the same after a restore."""
     rng = np.random.default_rng(0)

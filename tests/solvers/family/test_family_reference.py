@@ -188,9 +188,9 @@ def test_rows_of_a_saddle_point(name, case):
         sigmas = np.where(reach > 0, STEPS["tau"] * reach.max() / np.where(reach > 0, reach, 1), 0)
     mu, gamma, sigma = task.l2.min(), setup.problem.gamma, sigmas[sigmas > 0].min()
     theta = max(1 - 1 / (n + n / (2 * sigma * gamma)), 1 / (1 + 2 * STEPS["eta"] * mu))
-    theta, ahead = {"spdc": (theta, 1.0), "spdhg": (0.0, 1 + 1 / n), "rpd": (n * theta, 1 / n)}[
-        name
-    ]
+    theta, ahead = {
+        "spdc": (theta, 1.0), "spdhg": (0.0, 1 + 1 / n), "rpd": (n * (1 + theta) / 2, 1 / n)
+    }[name]  # fmt: skip
     rows = rows_drawn(setup)
     x, y = paper.row_saddle(task, setup.x, setup.y, rows, STEPS["eta"], sigmas, theta, ahead)
     found_x, found_y = end_of(worker)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...certificate.points import Pair
+from ...certificate.points import Pair, pair_of
 from ...control.inner import InnerSteps
 from ...control.steps import Proposal
 from ...data.grid import Grid
@@ -132,7 +132,7 @@ class CatalystSPD1VR(SPD1VR):
 
     def next_problem(self) -> None:
         """The centre moves on with momentum, or without one if the term becomes weaker."""
-        s = self.state
+        s, centre = self.state, self.centre
         self.centre = s.x + self.momentum.beta * (s.x - self.before)
         self.before = s.x.copy()
         if self.eases and self.epochs_inside <= EASY:
@@ -141,6 +141,13 @@ class CatalystSPD1VR(SPD1VR):
             self.steps = self.following(self.steps, before)
             self.centre = s.x.copy()
         self.epochs_inside = 0
+        self.start_at(s.x + self.momentum.kappa / self.strength * (self.centre - centre))
+
+    def start_at(self, x: np.ndarray) -> None:
+        """The solution moves with the centre, where the data bend little by kappa/(kappa + mu)."""
+        p, s = self.problem, self.state
+        s.x[:] = np.clip(x, p.reg.lower, p.reg.upper)
+        self.pair = pair_of(p, s.x.copy(), p.margins(s.x), s.y.copy(), -self.gradient)
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
         self.take_snapshot(grid)

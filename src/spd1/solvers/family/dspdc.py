@@ -67,8 +67,10 @@ class DSPDC(Method):
         y_i+ = prox_{tau phi*}(y_i + tau (A x_bar)_i),   x_bar = x + d theta (x - x_before)
         x_j+ = prox_{eta g}(x_j - eta (G_j + n c_i a_ij (y_i+ - y_i)))
 
-    Steps as we derive them from theirs for blocks of one: eta tau d max n c_i a_ij^2 = 1/4 and
-    eta / tau = d gamma / (n mu); theta is what a step leaves of the distance.
+    Theory: eta tau d r^2 = 1/4 with r^2 the largest n c_i a_ij^2, eta / tau = d gamma / (n mu), and
+    theta is what a step leaves of the distance. Then max(n, d) + d r sqrt(n / (mu gamma)) steps
+    make a constant factor: proved in docs/laboratory/family.md for blocks of one, with weights.
+    Automatic steps begin with longer ones, only measured.
     """
 
     name = "dspdc"
