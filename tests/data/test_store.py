@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import count
 
 import numpy as np
 import pytest
@@ -131,13 +132,18 @@ def test_methods_on_tiles_have_the_bits_of_memory(method, sparse, tiles, tmp_pat
     whole = Problem(given, b, "logistic", L2(0.02))
     cut = whole.with_grid(whole.grid.cut(*tiles))
     stored = Problem(write_store(tmp_path / "a", given, b, tiles=tiles), reg=L2(0.02))
-    assert not isinstance(stored.grid, type(whole.grid)) or stored.grid.at_hand is False
-    expected, found = (solve(one, method, tol=1e-9, max_passes=40) for one in (cut, stored))
-    assert found.rel_gap < 0.1 * expected.trace.rel_gap[0]
-    steps = min(len(found.trace.rows), len(expected.trace.rows))
-    for name in ("primal", "dual"):  # passes differ: what is made of a tile is made anew
-        now, then = (getattr(one.trace, name)[:steps] for one in (found, expected))
-        np.testing.assert_array_equal(now, then)
+
+    def six_looks():  # not so many passes: what is made of a tile on disk is made anew, and counts
+        looks = count(1)
+        return lambda row: next(looks) == 6
+
+    expected, found = (solve(p, method, tol=1e-9, callback=six_looks()) for p in (cut, stored))
+    assert found.rel_gap < expected.trace.rel_gap[0]  # it moved
+    assert len(found.trace.rows) == len(expected.trace.rows)
+    # cut columns of dense data are strided in memory, and in one piece on disk: another kernel
+    rtol = 1e-9 if tiles[1] > 1 and not sparse else 0.0
+    np.testing.assert_allclose(found.x, expected.x, rtol=rtol)
+    np.testing.assert_allclose(found.y, expected.y, rtol=rtol)
 
 
 @pytest.mark.parametrize("method", ["spd1", "spd1-vr"])
