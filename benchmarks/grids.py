@@ -6,9 +6,9 @@
     python benchmarks/grids.py --data FOLDER --part 100x150
 
 For each problem a line a method: passes of data in one piece, the most passes of any grid, and the
-grids that did not reach it. ``auto`` takes Newton's method on cut data; ``rows`` and ``spd1-vr`` are
-the only ones that run when they are asked for. What spd1-vr does not reach on one tile within the
-limit is said, and not asked of the grids.
+grids that did not reach it. ``auto`` takes Newton's method on cut data; who asks for ``rows`` or
+``spd1-vr`` gets these and nothing else. What spd1-vr does not reach on one tile within the limit
+is said, and not asked of the grids.
 """
 
 from __future__ import annotations

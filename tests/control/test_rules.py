@@ -313,10 +313,9 @@ def test_averages_that_explode_go_back_and_take_more_care():
 @pytest.mark.parametrize("can_merge", [True, False])
 def test_averages_that_come_to_rest_elsewhere(can_merge):
     """Tiles are put together where they can be; else steps of y become shorter."""
+    rule = Restarts(None, 1.0)
     for k in range(1, 20):  # stretches become longer and longer
-        method = Frozen(names=("eta",), can_merge=can_merge, care=2.0, averaged=10**k)
-        rule = Restarts(method, 1.0) if k == 1 else rule
-        rule.method = method
+        rule.method = Frozen(names=("eta",), can_merge=can_merge, care=2.0, averaged=10**k)
         proposal = rule.after_epoch(seen(0.1), seen(0.1))
         if proposal.merge or proposal.care:
             break

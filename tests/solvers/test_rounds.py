@@ -284,13 +284,14 @@ def test_rows_on_tiles_reach_the_gap_by_themselves(cut, rng):
     """Neither side is strongly convex: averages go on, and who asks for rows gets rows."""
     whole = problem_of((60, 40), "csr", "hinge", ElasticNet(l1=0.02), rng)
     best = solve(whole, "newton", tol=1e-9)
-    found = solve(whole, "rows", grid=cut, tol=1e-6)
+    found = solve(whole, "rows", grid=cut, tol=1e-6, max_passes=10_000)
     assert found.converged
     assert found.method == "rows"
     assert found.primal == pytest.approx(best.primal, rel=2e-6)
-    same = solve(whole, "rows", grid=cut, tol=1e-6, engine="threads", n_threads=2)
+    two = {"engine": "threads", "n_threads": 2}
+    same = solve(whole, "rows", grid=cut, tol=1e-6, max_passes=10_000, **two)
     np.testing.assert_array_equal(found.x, same.x)
-    in_one_piece = solve(whole, "rows", tol=1e-6)
+    in_one_piece = solve(whole, "rows", tol=1e-6, max_passes=10_000)
     assert in_one_piece.converged
     assert in_one_piece.method == "rows"
 

@@ -214,7 +214,7 @@ def test_rows_with_margins_from_outside_are_rows_of_wider_data(tied, layout, rng
         else:
             table = np.zeros((columns.stop, 4))
             table[:, 0], table[:, 2], table[:, 3] = x[columns], 0.1, 1.0
-            state = RowTileState(y, table)
+            state = RowTileState(y, table, y)
             row_tile_steps(tile, 6, outside, b, geometry, state, LOSS, net, 0.1, order)
         found.append(y[4])
     assert found[0] != 0.0

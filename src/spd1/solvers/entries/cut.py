@@ -130,7 +130,7 @@ class OnCuts(EntryMethod):
                 yield tasks
 
     def let_go_of_others(self, tiles: list[tuple[int, int]]) -> None:
-        """On disk, samplers of a round's tiles are all that may take memory; others are made anew."""
+        """On disk, samplers of a round's tiles may take memory; others are made anew."""
         grid = self.problem.grid
         if grid.at_hand:
             return

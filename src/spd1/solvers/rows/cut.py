@@ -8,9 +8,9 @@ A tile (I, J) moves y_I, x_J and G_J. What it takes from the rest was left there
   the last visit are added.
 
 So a visit reads the tile three times while x is tied: it adds to G_J, visits the rows, and sums up
-A_IJ x_J for the others. A loose x adds to G_J row by row, while it looks ahead: twice. With whole rows
-(one column of tiles) nothing is left behind, and a visit reads once. Where the gap stands still,
-tiles that lie in memory are put together, and the run goes on with all rows in one.
+A_IJ x_J for the others. A loose x adds to G_J row by row, while it looks ahead: twice. With whole
+rows (one column of tiles) nothing is left behind, and a visit reads once. Where the gap stands
+still, tiles that lie in memory are put together, and the run goes on with all rows in one.
 """
 
 from __future__ import annotations
