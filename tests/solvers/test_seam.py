@@ -112,7 +112,8 @@ def snapshot(part):
 def free_rows(part, rows, net, outside):
     table = np.full((D, 4), np.nan, order="F" if part.dense else "C")
     table[COLUMNS] = np.abs(part.rng.standard_normal((d, 4)))
-    state = RowTileState(part.of_rows(), table[COLUMNS])
+    y = part.of_rows()
+    state = RowTileState(y, table[COLUMNS], y)
     geometry = Geometry(rows.shares, rows.c)
     order = part.rng.permutation(n)
     row_tile_steps(part.tile, N, outside, rows.b, geometry, state, LOSS, net, 0.4, order)
