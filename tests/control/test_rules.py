@@ -38,7 +38,7 @@ class Frozen:
     """A method as rules see it; whoever writes to it is found out."""
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
-    stale = side_by_side = on_tiles = can_merge = flat = False
+    stale = side_by_side = on_tiles = can_merge = False
     care, averaged = 1.0, 10
     rule = AutoSteps
 
@@ -283,8 +283,8 @@ def test_passes_are_averaged_where_the_gap_stands_still_and_not_before():
 
 
 @pytest.mark.parametrize("can_merge", [True, False])
-def test_a_piecewise_linear_problem_is_put_together_at_once(can_merge):
-    rule = Restarts(Frozen(names=("eta",), flat=True, can_merge=can_merge), 1.0)
+def test_tiles_that_stand_still_are_put_together(can_merge):
+    rule = Restarts(Frozen(names=("eta",), can_merge=can_merge), 1.0)
     proposal = rule.begin(seen(1e-3), slow=False)
     assert proposal.averaging
     assert proposal.merge is can_merge

@@ -49,8 +49,9 @@ class Restarts:
 
     def begin(self, anchor: Seen, slow: bool) -> Proposal:
         """From the best point on, passes are averaged."""
-        merge = self.method.flat and self.method.can_merge
+        merge = self.method.can_merge  # what stands still on tiles goes on in one piece
         care = None if merge else self.method.safe_care()
+        self.eta = self.method.loose_eta() if merge else self.eta
         return self._proposal(back_to=anchor, averaging=True, slow=slow, merge=merge, care=care)
 
     def after_epoch(self, seen: Seen, anchor: Seen) -> Proposal:

@@ -124,11 +124,6 @@ class RowTiles(TileMethod):
         if proposal.averaging:
             self.sums = self.no_sums()
 
-    @property
-    def flat(self) -> bool:
-        """Whether the problem is piecewise linear: x and y turn, and come closer slowly."""
-        return not (self.problem.gamma > 0 or self.problem.mu > 0)
-
     def safe_care(self) -> float:
         """The care with which rows can be relied on to converge."""
         return self.care
@@ -191,8 +186,8 @@ class RowTiles(TileMethod):
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
         p, eta = self.problem, self.steps["eta"]
         l2 = p.reg.l2
-        if self.care != 1.0:
-            self.geometry = Geometry(self.care * p.row_norms_squared, p.c)
+        norms = p.row_norms_squared
+        self.geometry = Geometry(norms if self.care == 1.0 else self.care * norms, p.c)
         for columns, table in self.tables():
             table[:, STEP] = eta
             if not self.dense:
