@@ -6,7 +6,8 @@
 
 Runs take turns in one process; the fastest of each counts. Problems that take less than 50 ms on
 one thread are left out of the means. The *serial share* is what is left of one thread's processor
-time after all work that is cut into pieces.
+time after all work that is cut into pieces. The first line says how much faster two threads read
+memory than one: data larger than the caches gains no more than that.
 
 Every problem gets an equal share of what is left of the budget; one round of runs is made in any
 case as long as the budget lasts. A run that takes longer than ``--limit`` is left there, and said.
@@ -251,8 +252,10 @@ def attempted(work: Callable[[], Any]) -> Any:
         return None
 
 
-def measure(one: Instance, given: argparse.Namespace, seconds: float, race: bool) -> float | None:
-    """Print the row of a problem; its speed-up, if it counts."""
+def measure(
+    one: Instance, given: argparse.Namespace, seconds: float, race: bool
+) -> tuple[float, float] | None:
+    """Print the row of a problem; its speed-up on one thread and on serial, if it counts."""
     import spd1
 
     start = time.perf_counter()
@@ -268,7 +271,22 @@ def measure(one: Instance, given: argparse.Namespace, seconds: float, race: bool
         attempted(lambda: peers(one, problem))
     if race and time.perf_counter() - start < seconds:
         attempted(lambda: races(problem))
-    return gain if counts else None
+    return (gain, best["serial"] / best["2"]) if counts else None
+
+
+def memory_gain(megabytes: int = 256) -> float:
+    """How many times as fast two threads read memory as one does."""
+    from spd1.engines.threads import Threads
+
+    values = np.ones(megabytes * 2**17)
+    halves, best = np.array_split(values, 2), [math.inf, math.inf]
+    with Threads(2) as engine:
+        for _ in range(7):
+            for k, work in enumerate((lambda: [values.max()], lambda: engine.map(np.max, halves))):
+                start = time.perf_counter()
+                work()
+                best[k] = min(best[k], time.perf_counter() - start)
+    return best[0] / best[1]
 
 
 def wake_up() -> None:
@@ -298,10 +316,11 @@ def main() -> None:
     ]
     sets = [name for name in L2S if given.only in name]
     budget = Budget(given.budget, len(sets) * len(losses))
+    print(f"two threads read memory {memory_gain():.2f} times as fast as one")
     print(
         f"{'problem':36} serial ms  1 thread  2 threads  speed-up  on serial  serial share  method"
     )
-    gains: list[float] = []
+    gains: list[tuple[float, float]] = []
     wake_up()
     folder = Path(given.data) if given.data else None
     for name, A, b in data_sets(folder, given.gigabytes, given.only):
@@ -316,9 +335,9 @@ def main() -> None:
                 lambda one=one, seconds=seconds, race=race: measure(one, given, seconds, race)
             )
             gains += [] if gain is None else [gain]
-    if gains:
-        mean = math.exp(np.mean(np.log(gains)))
-        print(f"{len(gains)} problems: geometric mean {mean:.2f}, least {min(gains):.2f}")
+    for name, values in zip(("one thread", "serial"), zip(*gains, strict=True), strict=False):
+        mean = math.exp(np.mean(np.log(values)))
+        print(f"on {name}, {len(values)} problems: mean {mean:.2f}, least {min(values):.2f}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from spd1 import ParameterError
 from spd1.control.balance import BalancedSteps, CautiousSteps, ColumnSteps, TileSteps
 from spd1.control.inner import InnerSteps
+from spd1.control.restarts import Restarts
 from spd1.control.steps import (
     AutoSteps,
     FadingSteps,
@@ -37,7 +38,8 @@ class Frozen:
     """A method as rules see it; whoever writes to it is found out."""
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
-    stale = side_by_side = on_tiles = False
+    stale = side_by_side = on_tiles = can_merge = False
+    care, averaged = 1.0, 10
     rule = AutoSteps
 
     def __init__(self, tied=False, names=("eta", "tau"), **more):
@@ -54,6 +56,9 @@ class Frozen:
 
     def loose_eta(self):
         return 0.5
+
+    def safe_care(self):
+        return self.care
 
 
 def method_for(rule, tied=False):
@@ -155,19 +160,19 @@ def test_tied_rows_that_slow_down_are_let_go():
     assert proposal.steps == {"eta": 0.5}  # those of a loose x
 
 
-def test_steps_that_failed_on_cut_data_stay_out_of_reach():
-    """The lag asks for a larger eta again and again; what exploded once is not tried again."""
-    rule = BalancedSteps(Frozen(names=("eta",), stale=True))
+def test_steps_that_failed_on_cut_data_are_taken_with_more_care():
+    """What exploded once is not tried again: steps of y are shorter from then on."""
+    rule = BalancedSteps(Frozen(names=("eta",), stale=True, care=4.0))
     rule.start(seen(1.0))
     good = seen(0.1)
-    failed = rule.after_epoch(good).steps["eta"]
+    assert rule.after_epoch(good).care is None
     proposal = rule.after_epoch(seen(2.0))
     assert proposal.back_to is good
-    assert proposal.steps["eta"] < failed
+    assert proposal.care > 4.0
     for k in range(20):
-        proposal = rule.after_epoch(seen(0.09 * 0.9**k, lag=1e-6))
+        proposal = rule.after_epoch(seen(0.09 * 0.9**k))
         assert proposal.back_to is None
-        assert proposal.steps["eta"] < failed
+        assert proposal.care is None  # as it is
     for k in range(20):  # nothing explodes, and nothing is gained
         proposal = rule.after_epoch(seen(0.05 + 1e-3 * (k % 2)))
         if proposal.back_to is not None:
@@ -175,6 +180,7 @@ def test_steps_that_failed_on_cut_data_stay_out_of_reach():
     else:
         pytest.fail("a run that stands still was never sent back")
     assert proposal.back_to.gap == pytest.approx(0.09 * 0.9**19)
+    assert proposal.averaging  # sooner than where nothing is out of date
 
 
 def test_tied_rows_of_cut_data_may_be_slow():
@@ -277,12 +283,54 @@ def test_a_return_is_judged_by_what_came_after_it():
     assert worse.back_to.gap == 1e-5
 
 
-def test_tiles_that_stand_still_give_way_and_others_do_not():
-    for on_tiles in (True, False):
-        rule = BalancedSteps(Frozen(names=("eta",), stale=True, on_tiles=on_tiles))
-        rule.start(seen(1.0))
-        halving = [rule.after_epoch(seen(0.5**k)).stuck for k in range(1, 100)]
-        assert not any(halving)
-        idle = [rule.after_epoch(seen(0.5**99)).stuck for _ in range(100)]
-        assert idle[0] is False
-        assert idle[-1] is on_tiles
+def test_passes_are_averaged_where_the_gap_stands_still_and_not_before():
+    rule = BalancedSteps(Frozen(names=("eta",)))
+    rule.start(seen(1.0))
+    assert not any(rule.after_epoch(seen(0.5**k)).averaging for k in range(1, 100))
+    for _ in range(1000):
+        proposal = rule.after_epoch(seen(0.5**99))
+        if proposal.averaging:
+            break
+    assert proposal.averaging
+    assert proposal.back_to.gap == 0.5**99  # from the best point on
+
+
+@pytest.mark.parametrize("can_merge", [True, False])
+def test_tiles_that_stand_still_are_put_together(can_merge):
+    rule = Restarts(Frozen(names=("eta",), can_merge=can_merge), 1.0)
+    proposal = rule.begin(seen(1e-3), slow=False)
+    assert proposal.averaging
+    assert proposal.merge is can_merge
+
+
+def test_averages_begin_anew_where_the_gap_has_fallen():
+    rule = Restarts(Frozen(names=("eta",)), 1.0)
+    best = seen(1e-3)
+    assert not rule.after_epoch(seen(1.0), best).restart_average  # the first look of a stretch
+    assert not rule.after_epoch(seen(0.5), best).restart_average
+    fallen = rule.after_epoch(seen(0.2, lag=0.25), best)
+    assert fallen.restart_average
+    assert fallen.steps["eta"] == pytest.approx(2.0)  # x lags behind: larger steps of x
+    assert not rule.after_epoch(seen(0.19), best).restart_average
+
+
+def test_averages_that_explode_go_back_and_take_more_care():
+    for gap in (FAR_WORSE * 1.1, math.inf, math.nan):
+        rule = Restarts(Frozen(names=("eta",), care=3.0), 1.0)
+        rule.after_epoch(seen(1.0), seen(0.5))
+        proposal = rule.after_epoch(seen(gap), seen(0.5))
+        assert proposal.back_to.gap == 0.5
+        assert proposal.care > 3.0
+
+
+@pytest.mark.parametrize("can_merge", [True, False])
+def test_averages_that_come_to_rest_elsewhere(can_merge):
+    """Tiles are put together where they can be; else steps of y become shorter."""
+    rule = Restarts(None, 1.0)
+    for k in range(1, 20):  # stretches become longer and longer
+        rule.method = Frozen(names=("eta",), can_merge=can_merge, care=2.0, averaged=10**k)
+        proposal = rule.after_epoch(seen(0.1), seen(0.1))
+        if proposal.merge or proposal.care:
+            break
+    assert proposal.merge is can_merge
+    assert (proposal.care is None) is can_merge

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import count
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import spd1
 from spd1 import L1, L2, DataError, IncompatibleError, Problem, open_store, solve, write_store
 from spd1.data import store_grid
 from spd1.data.convert import as_scipy
+from spd1.solvers.registry import build
 from support import oracle
 
 LAYOUTS = ("dense_c", "dense_f", "dense_float32", "csr", "csc", "csr_int64", "csr_float32")
@@ -121,6 +123,42 @@ def test_same_bits_as_in_memory(key, sparse, copies, tmp_path, rng):
     assert spd1.certify(found.x, whole, found.y).rel_gap <= 1.01e-7
 
 
+@pytest.mark.parametrize("method", ["rows", "spd1", "spd1-vr"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("tiles", [(5, 1), (3, 2)])
+def test_methods_on_tiles_have_the_bits_of_memory(method, sparse, tiles, tmp_path, rng):
+    A, b = data(rng, n=90, d=20)
+    given = sp.csr_array(A) if sparse else A
+    whole = Problem(given, b, "logistic", L2(0.02))
+    cut = whole.with_grid(whole.grid.cut(*tiles))
+    stored = Problem(write_store(tmp_path / "a", given, b, tiles=tiles), reg=L2(0.02))
+
+    def six_looks():  # not so many passes: what is made of a tile on disk is made anew, and counts
+        looks = count(1)
+        return lambda row: next(looks) == 6
+
+    expected, found = (solve(p, method, tol=1e-9, callback=six_looks()) for p in (cut, stored))
+    assert found.rel_gap < expected.trace.rel_gap[0]  # it moved
+    assert len(found.trace.rows) == len(expected.trace.rows)
+    # cut columns of dense data are strided in memory, and in one piece on disk: another kernel
+    rtol = 1e-9 if tiles[1] > 1 and not sparse else 0.0
+    np.testing.assert_allclose(found.x, expected.x, rtol=rtol)
+    np.testing.assert_allclose(found.y, expected.y, rtol=rtol)
+
+
+@pytest.mark.parametrize("method", ["spd1", "spd1-vr"])
+def test_only_tiles_of_a_round_take_memory(method, tmp_path, rng):
+    """Draws need a tile by rows and by columns, in memory: those of other rounds are let go."""
+    A, b = data(rng, n=90, d=20)
+    store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(4, 2))
+    worker = build(method, Problem(store, reg=L2(0.02)), None, "auto", np.uint64(1))
+    worker.steps = worker.default_steps()
+    worker.begin(np.zeros(20), -0.5 * b)
+    for _ in worker.epoch():
+        held = [one for row in worker.samplers for one in row if one.value is not None]
+        assert 1 <= len(held) <= 2
+
+
 def test_one_tile_is_a_matrix_like_any_other(tmp_path, rng):
     A, b = data(rng)
     store = write_store(tmp_path / "a", A, b)
@@ -162,8 +200,6 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
     A, b = data(rng)
     store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(3, 2))
     for method, why in {
-        "spd1-vr": "disk",
-        "spd1": "disk",
         "svrg": "tiles",
         "columns": "tiles",
     }.items():

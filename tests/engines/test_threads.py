@@ -24,6 +24,7 @@ from spd1.data.convert import with_square_sum
 from spd1.data.facts import Nobody
 from spd1.data.grid import Grid
 from spd1.data.matrix import Dense
+from spd1.engines import threads
 from spd1.engines.blas import one_thread
 from spd1.engines.choose import available_cores, make_engine
 from spd1.engines.ledger import Ledger
@@ -312,6 +313,63 @@ def test_a_search_by_threads_shares_the_cores_out():
     with parallel_config("threading", n_jobs=2):
         search = GridSearchCV(Telling(n_jobs=4), {"l2": [0.1, 0.2]}, cv=2, refit=False).fit(X, y)
     assert search.best_score_ == -1
+
+
+class Counted(LogisticRegression):
+    """Its score is minus the number of threads that one fit has run on: those of the system."""
+
+    def fit(self, X, y, sample_weight=None):
+        started, plain = [], threading.Thread.start
+
+        def start(thread):
+            plain(thread)
+            started.append(thread.native_id)
+
+        threading.Thread.start = start
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            threading.Thread.start = plain
+        self.threads_ = 1 + len(started)
+        return self
+
+    def score(self, X, y, sample_weight=None):
+        return -self.threads_
+
+
+def test_threads_of_a_fit_are_counted():
+    """Alone it takes the two that it is allowed: what is counted in searches can be exceeded."""
+    X, y = make_classification(3000, 60, random_state=0)
+    assert Counted(n_jobs=2).fit(X, y).threads_ == 2
+    assert Counted(n_jobs=1).fit(X, y).threads_ == 1
+
+
+def test_a_search_by_threads_starts_no_others(monkeypatch):
+    """Two fits at a time, each on the thread of joblib that it runs on."""
+    X, y = make_classification(3000, 60, random_state=0)
+    helpers, plain = [], threads.Helper.__init__
+
+    def counted(self, number):
+        helpers.append(number)
+        plain(self, number)
+
+    monkeypatch.setattr(threads.Helper, "__init__", counted)
+    LogisticRegression(n_jobs=2).fit(X, y)
+    assert len(helpers) == 1
+    with parallel_config("threading"):
+        model = LogisticRegression(n_jobs=2)
+        GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, refit=False, n_jobs=2).fit(X, y)
+    assert len(helpers) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_search_by_processes_stays_within_the_cores_asked_for(jobs):
+    """Fits at a time, times threads of a fit: no more than the cores, or than the jobs."""
+    X, y = make_classification(3000, 60, random_state=0)
+    search = GridSearchCV(Counted(n_jobs=2), {"C": [0.1, 1.0]}, cv=2, refit=False, n_jobs=jobs)
+    threads_a_fit = -np.min(search.fit(X, y).cv_results_["mean_test_score"])
+    assert jobs * threads_a_fit <= max(available_cores(), 2)
 
 
 @pytest.mark.slow

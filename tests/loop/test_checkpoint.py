@@ -296,3 +296,20 @@ def test_a_run_that_cannot_be_kept_is_refused_by_name(tmp_path, monkeypatch):
     with pytest.raises(IncompatibleError, match=r"can't be kept.*method\.lock is a _thread\.lock"):
         solve(problem, "newton", checkpoint=tmp_path / "run", every=0.0)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("grid", [None, (2, 2)])
+def test_averages_and_tiles_that_were_put_together_go_on(grid, tmp_path, rng):
+    """Stopped before, in the middle of a stretch of averages, and after: the same bits."""
+    A = rng.standard_normal((60, 40)) * (rng.random((60, 40)) < 0.2)
+    b = np.where(A[:, 0] + rng.standard_normal(60) > 0, 1.0, -1.0)
+    problem = Problem(sp.csr_array(A), b, "hinge", L1(0.02))
+    options = {"method": "rows", "grid": grid, "tol": 1e-5}
+    whole = solve(problem, **options, checkpoint=tmp_path / "a.npz", max_passes=10_000)
+    assert whole.converged
+    assert whole.passes > 400  # averages were needed
+    for passes in (50, 150, 300, 400, 10_000):
+        found = solve(problem, **options, checkpoint=tmp_path / "b.npz", max_passes=passes)
+    np.testing.assert_array_equal(found.x, whole.x)
+    np.testing.assert_array_equal(found.y, whole.y)
+    np.testing.assert_array_equal(found.trace.gap, whole.trace.gap)

@@ -112,7 +112,8 @@ def snapshot(part):
 def free_rows(part, rows, net, outside):
     table = np.full((D, 4), np.nan, order="F" if part.dense else "C")
     table[COLUMNS] = np.abs(part.rng.standard_normal((d, 4)))
-    state = RowTileState(part.of_rows(), table[COLUMNS])
+    y = part.of_rows()
+    state = RowTileState(y, table[COLUMNS], y)
     geometry = Geometry(rows.shares, rows.c)
     order = part.rng.permutation(n)
     row_tile_steps(part.tile, N, outside, rows.b, geometry, state, LOSS, net, 0.4, order)
@@ -214,7 +215,7 @@ def test_rows_with_margins_from_outside_are_rows_of_wider_data(tied, layout, rng
         else:
             table = np.zeros((columns.stop, 4))
             table[:, 0], table[:, 2], table[:, 3] = x[columns], 0.1, 1.0
-            state = RowTileState(y, table)
+            state = RowTileState(y, table, y)
             row_tile_steps(tile, 6, outside, b, geometry, state, LOSS, net, 0.1, order)
         found.append(y[4])
     assert found[0] != 0.0

@@ -174,16 +174,18 @@ def rows_in_rounds(
     """Row tiles of cut data: ``visits`` has (rows, columns, number of the columns, order).
 
     ``left`` has the margins that every column of tiles has left, ``known`` the y that its columns
-    know of; both are moved in place. All else is computed afresh at every step.
+    know of; both are moved in place. All else is computed afresh at every step. A row is visited
+    once in every column of tiles: steps of y are so many times shorter. x looks ahead along all
+    that y_i has moved since these columns last knew of it.
     """
     n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
     for rows, columns, number, order in visits:
-        known[rows, number] = y[rows]
         for i in order:
             squares = np.sum(task.A[i] ** 2)
             if squares == 0.0 or task.c[i] == 0.0:
                 continue
-            G, sigma = task.A.T @ (task.c * known[:, number]), 1.0 / (eta * n * task.c[i] * squares)
+            G = task.A.T @ (task.c * known[:, number])
+            sigma = 1.0 / (eta * n * task.c[i] * squares * left.shape[1])
             others = np.delete(left[i], number).sum()
             margin = others + task.A[i, columns] @ x[columns]
             old, j = y[i], np.flatnonzero(stored[i])
@@ -192,7 +194,7 @@ def rows_in_rounds(
                 y[i] = near(old + sigma * margin, task.b[i], sigma, old)
             else:
                 y[i] = prox_dual(task.loss, old + sigma * margin, task.b[i], sigma)
-            ahead = k[j] * task.c[i] * task.A[i, j] * (y[i] - old)
+            ahead = k[j] * task.c[i] * task.A[i, j] * (y[i] - known[i, number])
             x[j] = prox_g(task, x[j] - eta * n / k[j] * (G[j] + ahead), eta * n / k[j], j)
             known[i, number] = y[i]
         left[rows, number] = task.A[rows, columns] @ x[columns]

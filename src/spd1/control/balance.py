@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from .restarts import Restarts
 from .steps import Anchored, Proposal, Seen
 from .tuning import (
     CALMER,
@@ -16,6 +17,7 @@ from .tuning import (
     LATE,
     LEVEL,
     MEANT,
+    MORE_CARE,
     MOST_PASSES,
     MOST_STEADY,
     MOST_TILT,
@@ -35,11 +37,12 @@ class BalancedSteps(Anchored):
 
     Its row terms vanish when y has caught up with x, its column terms when x has caught up with
     y; eta is right when they are level. If the gap explodes, the run goes back to its best point.
-    Where tiles work with sums that others left behind, eta then stays below what failed. A smaller
-    eta ties y more closely to the margins, and may raise the gap at once, however good x is: so
-    gaps are compared with the least one since the return, not with the best of all.
+    Where tiles work with sums that others left behind, the steps of y are then made shorter (see
+    ``Proposal.care``). Other steps may raise the gap at once, however good x is: so gaps are
+    compared with the least one since the return, not with the best of all.
     The pace at which the gap shrinks says how many passes may go by before the next look, and
-    whether x had better be untied from y.
+    whether x had better be untied from y. Where the gap stands still, averages go on: see
+    ``Restarts``.
     """
 
     def __init__(self, method: Any) -> None:
@@ -51,11 +54,11 @@ class BalancedSteps(Anchored):
         self.slow = 0  # looks that saw little progress
         self.sluggish = 0  # the same in a row, of a tied x, ...
         self.hindered = 0  # ... and of parts that go on with copies of their own
-        self.ceiling = MOST_TILT**2  # of the tilt: lowered where sums of other tiles are stale
         self.level = math.inf  # the least gap since the last return to the best point, ...
         self.vain = 0  # ... and looks since then
         self.goal, self.idle = math.inf, 0  # half of a best gap, and looks since that was set
         self.steps = {"eta": self.eta}
+        self.restarts: Restarts | None = None  # of averages, once nothing else leads on
 
     def first(self) -> Proposal:
         """The method's own."""
@@ -67,9 +70,11 @@ class BalancedSteps(Anchored):
 
     def after_epoch(self, seen: Seen) -> Proposal:
         """Let eta follow the lag, by a factor of two at most."""
+        if self.restarts is not None:
+            return self.restarts.after_epoch(seen, self.note(seen))
         self.vain = 0 if seen.gap < self.level else self.vain + 1
         self.level = min(self.level, seen.gap)
-        anchor, back_to, tied = self.note(seen), None, self.method.tied
+        anchor, back_to, tied, care = self.note(seen), None, self.method.tied, None
         grew = not seen.gap <= FAR_WORSE * self.last
         pace = self._pace(seen.gap)
         self.last = seen.gap
@@ -89,18 +94,25 @@ class BalancedSteps(Anchored):
             exploded = self._exploded(seen.gap, grew)
             self._balance(seen, exploded)
             back_to = anchor if exploded else None
+            if exploded and self.method.stale:
+                care = MORE_CARE * self.method.care
+        still = self._stands_still()
+        slow = self.slow >= SLOW_LOOKS or (still and self.method.on_tiles)
+        turns = self.method.stale and self.vain >= VAIN_LOOKS
+        if (still or turns) and not tied:
+            self.restarts = Restarts(self.method, self.steps["eta"])
+            return self.restarts.begin(anchor, slow)
         ahead = self._look_ahead(pace, seen.rel_gap, tied)
         return Proposal(
-            self.steps, back_to=back_to, passes_ahead=ahead, tied=tied,
-            slow=self.slow >= SLOW_LOOKS, stuck=self._stuck(),
-        )  # fmt: skip
+            self.steps, back_to=back_to, passes_ahead=ahead, tied=tied, slow=slow, care=care
+        )
 
-    def _stuck(self) -> bool:
-        """Whether tiles have not halved the gap for long, whatever eta was tried."""
+    def _stands_still(self) -> bool:
+        """Whether the gap has not been halved for long, whatever eta was tried."""
         self.idle += 1
         if self.best <= self.goal:
             self.goal, self.idle = 0.5 * self.best, 0
-        return self.method.on_tiles and self.idle >= STILL_LOOKS
+        return self.idle >= STILL_LOOKS
 
     def _fails_together(self, gap: float, pace: float) -> bool:
         """Whether copies that know nothing of each other have gone too far, or gain little."""
@@ -119,7 +131,7 @@ class BalancedSteps(Anchored):
     def _exploded(self, gap: float, grew: bool) -> bool:
         if not self.method.stale:
             return grew or not gap <= FAR_WORSE**3 * self.best
-        exploded = not gap <= FAR_WORSE * self.level or self.vain >= VAIN_LOOKS
+        exploded = not gap <= FAR_WORSE * self.level
         if exploded:
             self.vain, self.level = 0, math.inf
         return exploded
@@ -133,13 +145,10 @@ class BalancedSteps(Anchored):
     def _balance(self, seen: Seen, exploded: bool) -> None:
         lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0
         factor = min(max(lag**-0.25, 0.5), 2.0)
-        if exploded:
+        if exploded and not self.method.stale:  # else the fault is with others: more care is taken
             factor = 0.25
-            if self.method.stale:  # steps this large will fail again, whatever the lag says
-                self.ceiling = factor * self.tilt
-            else:
-                self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
-        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), self.ceiling)
+            self.best *= FAR_WORSE  # a best gap that the new steps can't reach is forgotten
+        self.tilt = min(max(self.tilt * factor, MOST_TILT**-2), MOST_TILT**2)
         self.steps = {"eta": self.eta * self.tilt}
 
     def _look_ahead(self, pace: float, rel_gap: float, tied: bool) -> int:

@@ -74,8 +74,12 @@ class Proposal(NamedTuple):
         Whether parts of the work had better no longer go on with copies of their own.
     slow : bool
         Whether the method had better give way to its fall-back, if ``auto`` has chosen it.
-    stuck : bool
-        The same whoever has chosen it: sums that other tiles left behind lead nowhere.
+    care : float, optional
+        How many times as long as it is a row counts, squared: for what others move meanwhile.
+    merge : bool
+        Whether tiles had better be put together: nothing is out of date then.
+    averaging : bool
+        Whether averages of passes had better be certified, too, from here on.
     diverged : bool
         Whether the run is over: fixed steps blew up.
     """
@@ -88,7 +92,9 @@ class Proposal(NamedTuple):
     tied: bool | None = None
     alone: bool = False
     slow: bool = False
-    stuck: bool = False
+    care: float | None = None
+    merge: bool = False
+    averaging: bool = False
     diverged: bool = False
 
 

@@ -27,7 +27,8 @@ LAG = 4.0  # row terms of the certificate this many times its column terms: y la
 FAST = 0.7  # rows: tied passes that shrink the gap by less give way to the free x, ...
 TWICE = 2  # ... which costs more than twice as much, if two looks say so
 VAIN_LOOKS = 6  # cut data: looks without a better gap, after which the steps are too large
-STILL_LOOKS = 40  # cut data: looks that have not halved the best gap; then Newton's method goes on
+STILL_LOOKS = 40  # rows: looks that have not halved the best gap; then averages go on
+MORE_CARE = 2.0  # cut data: steps of y are so many times shorter after a failure
 STUCK = 0.97  # or one that saw next to no progress
 CRAWL = 0.8  # a pass that shrinks the gap by less is slow
 SLOW_LOOKS = 8  # slow looks before a method had better give way to its fall-back
@@ -40,3 +41,10 @@ CALMER = 10  # epochs after which cautious changes of the balance are half as la
 DOUBT = 25  # epochs that double the leeway of the first balance of steps
 LEVEL = 10.0  # whole-row tiles: sums that differ by less are level
 MEANT = 1e10  # a lag beyond this means that a mended y has no column terms, and nothing else
+
+# Restarts of averages
+AVERAGED_PASSES = 10  # of rows, between two looks
+FALLEN = 0.3  # times the gap at the last restart: begin anew from the average, ...
+LEAST_FALL = 0.8  # ... or with this much, if the stretch has taken ...
+LONG_STRETCH = 0.5  # ... this share of all averaged passes, and ...
+LEAST_STRETCH_PASSES = 20  # ... so many more

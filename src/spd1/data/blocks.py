@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .convert import as_scipy
+from .convert import as_matrix, as_scipy
 from .crew import Crew, multiplied, symmetric
 from .matrix import CSC, CSR, Dense
 from .tile_work import STRIP_BYTES, Across, gram_of_rows, strip
@@ -86,6 +86,17 @@ def with_constant(A: Any, unit: float) -> Any:
     for array in (data, indices, indptr):
         array.flags.writeable = False  # as all data
     return type(A)(data, indices, indptr, (n, d + 1))
+
+
+def put_together(tiles: list[list[Any]]) -> Any:
+    """The matrix that ``tile_of`` would have cut into these tiles, in their layout."""
+    first = tiles[0][0]
+    if isinstance(first, Dense):
+        values = np.block([[tile.values for tile in row] for row in tiles])
+        return as_matrix(values if first.row_major else np.asfortranarray(values))
+    layout = "csr" if isinstance(first, CSR) else "csc"
+    views = [[as_scipy(tile) for tile in row] for row in tiles]
+    return as_matrix(sp.block_array(views, format=layout))
 
 
 def dense_gram(

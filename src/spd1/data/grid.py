@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError
 from . import products, tile_work
-from .blocks import Scratch, dense_gram, gram_of_tile_rows, tile_of
+from .blocks import Scratch, dense_gram, gram_of_tile_rows, put_together, tile_of
 from .convert import as_scipy, column_access, row_access
 from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
@@ -186,6 +186,19 @@ class Grid:
     def by_columns(self) -> Grid:
         """The same data with columns at hand; CSR tiles get CSC companions, once."""
         return self._companion("by_columns", column_access, CSR)
+
+    @property
+    def in_one_piece(self) -> Grid:
+        """The same data put together, once; only for tiles in memory."""
+        if self.shape == (1, 1):
+            return self
+
+        def merged() -> Grid:
+            self.ledger.entries += self.stored
+            return Grid([[put_together(self.tiles)]])
+
+        whole: Grid = self.facts.get("in one piece", self.ledger, merged)
+        return whole.watched(self.ledger, self.crew)
 
     def _companion(self, name: str, access: Callable[[Any], Any], converted: type) -> Grid:
         if not isinstance(self.tiles[0][0], converted):

@@ -14,7 +14,7 @@ from .facts import Facts, Nobody
 from .grid import Grid
 from .matrix import Dense
 
-__all__ = ["StoreGrid"]
+__all__ = ["StoreGrid", "touch"]
 
 PAGE = 4096  # bytes
 WORTH_A_THREAD = 2**21  # bytes of a tile: smaller ones are opened when they are needed
@@ -108,9 +108,16 @@ class StoreGrid(Grid):
     def _touched(self, p: int, q: int) -> Any:
         """A tile whose pages have been read."""
         tile = self.store.tile(p, q)
-        for values in (tile.values,) if isinstance(tile, Dense) else tile[:3]:
-            np.add.reduce(values.reshape(-1).view(np.uint8)[::PAGE])  # without Python's lock
+        touch(tile)
         return tile
+
+    def stored_in(self, row: int, column: int) -> int:
+        """Stored entries of a tile, counted once: the tile need not be mapped for it."""
+        shape = self.shape
+        counts = self.facts.get("stored in tiles", Nobody(), lambda: np.full(shape, -1))
+        if counts[row, column] < 0:
+            counts[row, column] = self.store.tile(row, column).stored
+        return int(counts[row, column])
 
     def _companion(self, name: str, access: Any, converted: type) -> Grid:
         if not isinstance(self.tiles[0][0], converted):
@@ -119,6 +126,12 @@ class StoreGrid(Grid):
             f"{self.store.path} holds rows, and this asks for all its columns at once, which would "
             "take as much memory as the data: use method 'newton' or 'auto'"
         )
+
+
+def touch(tile: Any) -> None:
+    """Read the pages of a tile, in order."""
+    for values in (tile.values,) if isinstance(tile, Dense) else tile[:3]:
+        np.add.reduce(values.reshape(-1).view(np.uint8)[::PAGE])  # without Python's lock
 
 
 class TileRow:

@@ -235,9 +235,7 @@ class Run:
         if proposal.restart_average:
             self.method.restart_average()
         self.method.adopt(proposal)
-        if proposal.stuck and not self.watched:
-            self.switch("stood still on these tiles")
-        elif self.may_switch and (proposal.slow or proposal.stuck or self.without_prospect()):
+        if self.may_switch and (proposal.slow or self.without_prospect()):
             self.switch()
 
     def without_prospect(self) -> bool:
@@ -269,7 +267,7 @@ class Run:
         self.retired = None
         return True
 
-    def switch(self, reason: str = "slowed down") -> None:
+    def switch(self) -> None:
         """Go on with the method's fall-back from the best point, if there is one."""
         before, kind = self.method, self.fallback_of(type(self.method))
         self.may_switch = False
@@ -282,9 +280,7 @@ class Run:
         after = kind(self.problem, "auto", before.key, self.ledger)
         after.engine = before.engine
         self.hand_over(after)
-        by_auto = "auto: " if self.watched else ""
-        self.label = f"{by_auto}{before.name}, then {kind.name} ({before.name} {reason})"
-        self.watched = True
+        self.label = f"auto: {before.name}, then {kind.name} ({before.name} slowed down)"
 
     def hand_over(self, method: Method) -> None:
         """Let a method go on from the best point; what came before does not count against it."""

@@ -150,7 +150,7 @@ def test_free_row_steps_follow_the_formulas(layout, reg, rng):
     table[:, X], table[:, STEP] = rng.uniform(-0.4, 0.4, 4), eta_j
     table[:, GRADIENT], table[:, SHRINK] = A.T @ (p.c * y), 1.0 / (1.0 + eta_j * reg.l2)
     x, y_plain, order = table[:, X].copy(), y.copy(), np.array([3, 0, 2, 4, 5, 1])
-    state = RowTileState(y, table)
+    state = RowTileState(y, table, y)
     row_tile_steps(
         p.grid.by_rows.matrix, p.n, None, p.b, Geometry(p.row_norms_squared, p.c), state,
         p.loss, p.net, eta, order,

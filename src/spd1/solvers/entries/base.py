@@ -11,7 +11,6 @@ import numpy as np
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...errors import IncompatibleError
-from ...problem import Problem
 from ..base import TileMethod
 from ..rounds import stream_of
 from .importance import importance_sampler
@@ -26,15 +25,6 @@ class EntryMethod(TileMethod):
     step_names = ("eta", "tau")
     takes_races = True
     draws_a_step = 2
-
-    @classmethod
-    def refuse(cls, problem: Problem) -> None:
-        super().refuse(problem)
-        if not problem.grid.at_hand:
-            raise IncompatibleError(
-                f"{cls.name} looks at entries here and there, and this data lies on disk: use "
-                "method 'auto', 'newton' or 'rows'"
-            )
 
     def prepare(self, sampling: str) -> None:
         p = self.problem

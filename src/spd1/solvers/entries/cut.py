@@ -116,6 +116,7 @@ class OnCuts(EntryMethod):
     def rounds_of_steps(self, grid: Grid) -> Iterator[list[Task]]:
         """A pass, in pieces that let others look up now and then."""
         for tiles in rounds_of(grid.shape):
+            self.let_go_of_others(tiles)
             counts = [self.steps_in(*at) for at in tiles]
             begun, longest = self.t, max(counts)
             for start in range(0, longest, CHUNK):
@@ -127,6 +128,17 @@ class OnCuts(EntryMethod):
                         tasks.append(Task(*at, self.work_on(at, begun + start, some)))
                 self.t = begun + min(start + CHUNK, longest)
                 yield tasks
+
+    def let_go_of_others(self, tiles: list[tuple[int, int]]) -> None:
+        """On disk, samplers of a round's tiles may take memory; others are made anew."""
+        grid = self.problem.grid
+        if grid.at_hand:
+            return
+        for row, line in enumerate(self.samplers):
+            for column, sampler in enumerate(line):
+                if sampler is not None and sampler.value is not None and (row, column) not in tiles:
+                    sampler.rebuild()
+                    self.ledger.entries += 0 if self.uniform else 3 * grid.stored_in(row, column)
 
     def theory_steps(self) -> dict[str, Any]:
         raise IncompatibleError(

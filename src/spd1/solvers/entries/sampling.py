@@ -15,6 +15,7 @@ from uuid import uuid4
 import numpy as np
 
 from ...data.grid import Grid
+from ...data.store_grid import touch
 from ...engines.work import Made
 from ...errors import DataError, IncompatibleError, ParameterError
 from ...kernel.jit import compiled
@@ -163,17 +164,22 @@ def make_sampler(grid: Grid, sampling: str, draws: int = 2) -> Uniform | Nonzero
 
 
 class TileSampler(Made):
-    """The sampler of a tile, with the shares of all the data; made where the tile lies."""
+    """The sampler of a tile, with the shares of all the data; made where the tile lies.
+
+    A tile on disk is read in order first: draws would fetch its pages one by one.
+    """
 
     def __init__(
-        self, name: str, kind: str, draws: int, d: int, row_shares: Any, column_shares: Any
+        self, name: str, kind: str, draws: int, d: int, shares: tuple[Any, Any], on_disk: bool
     ) -> None:
         super().__init__(name)
-        self.kind, self.draws, self.d = kind, draws, d
-        self.row_shares, self.column_shares = row_shares, column_shares
+        self.kind, self.draws, self.d, self.on_disk = kind, draws, d, on_disk
+        self.row_shares, self.column_shares = shares
 
     def make(self, tile: Any) -> Uniform | Nonzeros:
         """The compiled sampler."""
+        if self.on_disk:
+            touch(tile)
         sampler = make_sampler(Grid([[tile]]), self.kind, self.draws)
         if isinstance(sampler, Uniform):
             return sampler._replace(share=1.0 / self.d)
@@ -192,6 +198,9 @@ def tile_samplers(grid: Grid, sampling: str, draws: int = 2) -> list[list[TileSa
     nonzeros = kind == "nonzeros" and not grid.dense
     if grid.stored == 0 and kind == "nonzeros":
         raise DataError(NOTHING_STORED)
+    if nonzeros:  # once: tiles have views of them
+        row_shares = 1.0 / np.maximum(grid.row_counts, 1)
+        column_shares = grid.n / np.maximum(grid.column_counts, 1)
     for row in range(rows):
         part = slice(grid.row_ends[row], grid.row_ends[row + 1])
         for column in range(columns):
@@ -200,11 +209,10 @@ def tile_samplers(grid: Grid, sampling: str, draws: int = 2) -> list[list[TileSa
             across = slice(grid.column_ends[column], grid.column_ends[column + 1])
             shares: tuple[Any, Any] = None, None
             if nonzeros:
-                shares = (
-                    1.0 / np.maximum(grid.row_counts[part], 1),
-                    grid.n / np.maximum(grid.column_counts[across], 1),
-                )
+                shares = row_shares[part], column_shares[across]
                 # the tile in the other order, and its counts
                 grid.ledger.entries += 3 * grid.stored_in(row, column)
-            found[row][column] = TileSampler(f"{owner} sampler", kind, draws, grid.d, *shares)
+            found[row][column] = TileSampler(
+                f"{owner} sampler", kind, draws, grid.d, shares, not grid.at_hand
+            )
     return found

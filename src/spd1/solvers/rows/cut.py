@@ -7,8 +7,10 @@ A tile (I, J) moves y_I, x_J and G_J. What it takes from the rest was left there
 - G_J: before its rows are visited, the moves that y_I has made in other columns of tiles since
   the last visit are added.
 
-So a visit reads the tile three times: it adds to G_J, visits the rows, and sums up A_IJ x_J for the
-others. With whole rows (one column of tiles) nothing is left behind, and a visit reads once.
+So a visit reads the tile three times while x is tied: it adds to G_J, visits the rows, and sums up
+A_IJ x_J for the others. A loose x adds to G_J row by row, while it looks ahead: twice. With whole
+rows (one column of tiles) nothing is left behind, and a visit reads once. Where the gap stands
+still, tiles that lie in memory are put together, and the run goes on with all rows in one.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from uuid import uuid4
 import numpy as np
 
 from ...certificate.points import Pair, pair_of
+from ...control.steps import Proposal
 from ...data.grid import Grid
 from ...engines.serial import Task
 from ...engines.work import Kept, TileWork
 from ...kernel.rng import shuffle_blocks
-from ..base import size_of
+from ..base import size_of, spectral_norm
 from ..rounds import columns_of, net_of, rounds_of, rows_of, stream_of
 from .kernels import Geometry
 from .rows import GIVEN, LOOSE, TIED, RowTiles
@@ -54,8 +57,9 @@ class CutRowState(NamedTuple):
 class CutRows(RowTiles):
     """Rows of tiles, the tiles of a round side by side."""
 
-    remembers = (*RowTiles.remembers, "fresh")
+    remembers = (*RowTiles.remembers, "fresh", "merged", "whole_rows", "stale", "maintains")
     on_tiles = True
+    merged: bool = False  # whether tiles were put together on the way
     fresh: bool = False  # whether tiles have left sums for each other since the run began
 
     def prepare(self, sampling: str) -> None:
@@ -66,38 +70,65 @@ class CutRows(RowTiles):
         if self.whole_rows:
             return
         self.stale = True
+        self.care = float(self.problem.grid.shape[1])  # so many times a pass a row takes its step
         self.maintains = ""  # a look computes what it needs: sums of tiles are out of date
         if self.tied:
             damped = max(1.0, self.problem.grid.shape[1] ** 2 / COLUMNS_UNDAMPED**2)
             known = self.tied_geometry
             self.tied_geometry = Geometry(known.row_norms_squared * damped, known.weights)
 
+    @property
+    def grid(self) -> Grid:
+        given = super().grid
+        return given.in_one_piece if self.merged else given
+
+    @property
+    def can_merge(self) -> bool:  # type: ignore[override]
+        """Whether there are tiles that were not put together yet, and these lie in memory."""
+        return not self.merged and type(self.problem.grid) is Grid
+
+    def adopt(self, proposal: Proposal) -> None:
+        super().adopt(proposal)
+        if proposal.merge:
+            self.merged = self.whole_rows = True
+            self.stale, self.maintains, self.care = False, "gradient", 1.0
+            self.owner = uuid4().hex  # parts of vectors are others
+            x, _ = self.point()
+            self.begin(x, self.state.y)
+
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
-        p, columns = self.problem, 0 if self.whole_rows else self.problem.grid.shape[1]
+        p, columns = self.problem, 0 if self.whole_rows else self.grid.shape[1]
         if v is None:
             v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
         left = np.zeros((p.n, columns), order="F")
         seen = np.asfortranarray(np.repeat(y[:, None], columns, axis=1))
         self.state = CutRowState(x, y.copy(), -v, np.zeros(0), GIVEN, left, seen)
         self.largest = max(self.largest, size_of(v))
-        self._pair = None
+        self.forget()
         self.fresh = self.whole_rows  # then there is nothing to leave
+
+    def safe_care(self) -> float:
+        """Where margins are a pass old all rows move as if at once: |A|^2 takes |a_i|^2's place."""
+        if not self.stale or self.problem.grid.shape[0] == 1:
+            return self.care
+        norms = self.problem.row_norms_squared
+        return max(self.care, spectral_norm(self.problem) ** 2 / max(float(norms.max()), 1e-300))
 
     def new_table(self) -> np.ndarray:
         return np.empty(4 * self.problem.d)
 
     def tables(self) -> list[tuple[slice, np.ndarray]]:
-        grid = self.problem.grid
+        grid = self.grid
         return [(columns_of(grid, q), self.table_of(q)) for q in range(grid.shape[1])]
 
     def table_of(self, column: int) -> np.ndarray:
         """The table of a column of tiles: in one piece, as kernels are used to it."""
-        part = columns_of(self.problem.grid, column)
+        part = columns_of(self.grid, column)
         return self.as_table(self.state.table[4 * part.start : 4 * part.stop])
 
     def x_of(self, column: int) -> np.ndarray:
         """The part of x that belongs to a column of tiles."""
-        part, state = columns_of(self.problem.grid, column), self.state
+        part, state = columns_of(self.grid, column), self.state
         if state.form == GIVEN:
             return np.array(state.x[part])
         loose = state.form == LOOSE
@@ -116,7 +147,7 @@ class CutRows(RowTiles):
                 self.loosen()
             self.set_steps()
         if changed or not self.fresh:
-            yield self.sums(grid)
+            yield self.margins_of_tiles(grid)
         for _ in range(self.passes_ahead):
             first = self.t
             self.t += p.n
@@ -127,8 +158,9 @@ class CutRows(RowTiles):
             shuffle_blocks(order, self.key, first, 1)
             for tiles in (rounds[number] for number in order):
                 yield [Task(*at, self.visit_to(at, first)) for at in tiles]
+            self.add_to_average()
 
-    def sums(self, grid: Grid) -> list[Task]:
+    def margins_of_tiles(self, grid: Grid) -> list[Task]:
         """Tasks that compute what tiles leave for each other; each writes a place of its own."""
         self.fresh = True
         if self.whole_rows:
@@ -139,12 +171,12 @@ class CutRows(RowTiles):
 
     def sum_of(self, at: tuple[int, int]) -> TileWork:
         """A_IJ x_J, for the other tiles of the row."""
-        left = self.state.margins[rows_of(self.problem.grid, at[0]), at[1]]
+        left = self.state.margins[rows_of(self.grid, at[0]), at[1]]
         return TileWork(sum_up, (self.x_of(at[1]), left), (1,))
 
     def visit_to(self, at: tuple[int, int], first: int) -> TileWork:
         """A visit to the rows of a tile: it gets views of what it moves."""
-        p, state, grid = self.problem, self.state, self.problem.grid
+        p, state, grid = self.problem, self.state, self.grid
         rows, columns = rows_of(grid, at[0]), columns_of(grid, at[1])
         scale, eta = (self.scale, 0.0) if self.tied else (0.0, float(self.steps["eta"]))
         key = stream_of(self.key, *at)
@@ -153,7 +185,7 @@ class CutRows(RowTiles):
         moved = state.G[columns] if self.tied else self.table_of(at[1])
         given = (
             visit, state.y[rows], moved, self.kept("labels", p.b[rows]),
-            self.kept("tied norms" if self.tied else "norms", norms),
+            self.kept("tied norms" if self.tied else f"norms {self.care:g}", norms),
             self.kept("weights", p.c[rows]), self.kept("net", net_of(p.net, columns)), p.loss,
         )  # fmt: skip
         if self.whole_rows:
@@ -169,17 +201,17 @@ class CutRows(RowTiles):
         """What never changes in a run."""
         return Kept(f"{self.owner} {name}", value)
 
-    def evaluated(self) -> Pair:
+    def last_pair(self) -> Pair:
         """The pair (x, y); where rows are cut, with all sums made anew, for the next visits too."""
-        if self.whole_rows or self._pair is not None:
-            return super().evaluated()
+        if self.whole_rows:
+            return super().last_pair()
         p, (x, _) = self.problem, self.point()
         if not np.all(np.isfinite(x)):
             x = np.full(p.d, math.inf)
         y = self.state.y.copy()
         G = p.adjoint(p.c * y)
-        self.ledger.entries += self.engine.run(self.grid, self.sums(self.grid))
-        self.take_gradient(G)
-        self.state.seen[:] = y[:, None]
-        self._pair = pair_of(p, x, self.state.margins.sum(axis=1), y, -G)
-        return self._pair
+        self.ledger.entries += self.engine.run(self.grid, self.margins_of_tiles(self.grid))
+        if self.state.form != LOOSE:  # a loose x has yet to look ahead along moves of y
+            self.take_gradient(G)
+            self.state.seen[:] = y[:, None]
+        return pair_of(p, x, self.state.margins.sum(axis=1), y, -G)

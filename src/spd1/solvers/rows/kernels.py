@@ -26,12 +26,14 @@ X, GRADIENT, STEP, SHRINK = range(4)  # columns of the table
 class RowTileState(NamedTuple):
     """y, and a line of four numbers per feature: x_j, G_j, eta_j, 1/(1 + eta_j l2_j).
 
+    ``seen`` is the y that G knows of: y itself, unless other tiles have moved it meanwhile.
     Side by side they cost one cache miss; dense rows read them in order and want them apart, so
     the table is stored by columns there.
     """
 
     y: np.ndarray
     table: np.ndarray
+    seen: np.ndarray
 
 
 class Geometry(NamedTuple):
@@ -46,7 +48,7 @@ def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
 
     The margin of the next row is summed up while x moves: x is read once a row instead of twice.
     """
-    y, table = state
+    y, table, seen = state
     d = len(table)
     step, shrink = table[0, STEP], table[0, SHRINK]
     u = 0.0
@@ -61,8 +63,9 @@ def plain_row_steps(A, n, outside, b, geometry, state, loss, eta, order):
             if outside is not None:
                 u += outside[i]
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
-            move = c * (y_new - y[i])
+            move = c * (y_new - seen[i])
             y[i] = y_new
+            seen[i] = y_new
             ahead = eta * n * move
             for j in range(d):
                 a = A.entry(i, j)
@@ -128,7 +131,7 @@ def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
     A is a tile: b, the geometry and the state are those of its rows and columns. n is the number of
     rows of all the data, ``outside`` what other columns add to the margins (None: nothing).
     """
-    y, table = state
+    y, table, seen = state
     if net.is_plain() and plain_steps(A, n, outside, b, geometry, state, loss, eta, order):
         return
     for i in order:
@@ -142,8 +145,9 @@ def row_tile_steps(A, n, outside, b, geometry, state, loss, net, eta, order):
                 j, a = A.at(i, k)
                 u += a * table[j, X]
             y_new = loss.prox_near(y[i] + u / reach, b[i], 1.0 / reach, y[i])
-            move = c * (y_new - y[i])
+            move = c * (y_new - seen[i])
             y[i] = y_new
+            seen[i] = y_new
             ahead = eta * n * move
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)

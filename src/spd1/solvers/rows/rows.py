@@ -35,6 +35,7 @@ from ..base import Saved, TileMethod, gradient_drift, size_of, typical_labels
 from ..newton.newton import Newton
 from ..order import rows_a_block
 from ..tuning import ENTRIES_A_CHUNK, ENTRIES_A_LOOK
+from .averages import Sums, better_of
 from .blocks import Copies, Plan, plan_of
 from .kernels import (
     GRADIENT,
@@ -76,9 +77,13 @@ class RowTiles(TileMethod):
     maintains = "gradient"
     takes_cuts = True
     takes_races = True
-    remembers = (*TileMethod.remembers, "alone")
+    remembers = (*TileMethod.remembers, "alone", "care", "sums", "on_average")
     alone: bool = False  # whether rows are visited one after the other, whatever the engine
     copies: Copies | None = None
+    can_merge: bool = False  # whether there are tiles that can be put together
+    care: float = 1.0  # times |a_i|^2 while x is loose: steps of y are so much shorter
+    sums: Sums | None = None  # of the passes since the last restart, where these are averaged
+    on_average: bool = False  # whether the pair that was shown last is that of the average
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -115,6 +120,41 @@ class RowTiles(TileMethod):
     def adopt(self, proposal: Proposal) -> None:
         super().adopt(proposal)
         self.alone = self.alone or proposal.alone
+        if proposal.care is not None:
+            self.care = proposal.care
+        if proposal.averaging:
+            self.sums = self.no_sums()
+
+    def safe_care(self) -> float:
+        """The care with which rows can be relied on to converge."""
+        return self.care
+
+    @property
+    def averaged(self) -> int:
+        """Passes in the average."""
+        return 0 if self.sums is None else self.sums.count
+
+    def no_sums(self) -> Sums:
+        """The average of nothing yet."""
+        return Sums(np.zeros(self.problem.d), np.zeros(self.problem.n), 0)
+
+    def add_to_average(self) -> None:
+        """Take note of where a pass has ended."""
+        if self.sums is not None:
+            self.sums = self.sums.plus(self.point()[0], self.state.y)
+
+    def restart_average(self) -> None:
+        if self.sums is None:
+            return
+        if self.on_average:
+            self.begin(*self.sums.mean(self.problem, self.state.y))
+        self.sums = self.no_sums()
+
+    def forget(self) -> None:
+        """Let go of what was known of the point before: the method begins at another."""
+        self._pair, self.on_average = None, False
+        if self.sums is not None:
+            self.sums = self.no_sums()
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p = self.problem
@@ -122,7 +162,7 @@ class RowTiles(TileMethod):
             v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
         self.state = RowState(x, y.copy(), -v, np.zeros((0, 4)), GIVEN)
         self.largest = max(self.largest, size_of(v))
-        self._pair = None
+        self.forget()
 
     def restore(self, saved: Saved) -> None:
         super().restore(saved)
@@ -147,6 +187,8 @@ class RowTiles(TileMethod):
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
         p, eta = self.problem, self.steps["eta"]
         l2 = p.reg.l2
+        norms = p.row_norms_squared
+        self.geometry = Geometry(norms if self.care == 1.0 else self.care * norms, p.c)
         for columns, table in self.tables():
             table[:, STEP] = eta
             if not self.dense:
@@ -174,6 +216,7 @@ class RowTiles(TileMethod):
                     Task(0, 0, partial(self.visit, part=part, number=number))
                     for number, part in enumerate(self.blocks_of(self.order[start:stop]))
                 ]
+            self.add_to_average()
 
     @property
     def plan(self) -> Plan:
@@ -226,8 +269,8 @@ class RowTiles(TileMethod):
                 continue
             table = state.table if mine is None else self.as_table(mine)
             row_tile_steps(
-                tile, p.n, None, p.b, self.geometry, RowTileState(state.y, table), p.loss, p.net,
-                self.steps["eta"], order,
+                tile, p.n, None, p.b, self.geometry, RowTileState(state.y, table, state.y), p.loss,
+                p.net, self.steps["eta"], order,
             )  # fmt: skip
         return len(part) / p.n * p.stored
 
@@ -252,17 +295,23 @@ class RowTiles(TileMethod):
         return x, state.G
 
     def evaluated(self) -> Pair:
-        """The pair (x, y), with v = -G at hand: one product is left to compute, the margins."""
+        """The pair (x, y), or that of the average if it is better."""
         if self._pair is None:
-            p, (x, G) = self.problem, self.point()
-            if not np.all(np.isfinite(x)):
-                x = np.full(p.d, math.inf)
-            if self.engine.racing:  # updates of G may be lost
-                G = p.adjoint(p.c * self.state.y)
-                self.take_gradient(G)
-            self.largest = max(self.largest, size_of(G))
-            self._pair = pair_of(p, x, p.margins(x), self.state.y.copy(), -G)
+            self._pair, self.on_average = self.last_pair(), False
+            if self.sums is not None and self.sums.count > 1:
+                self._pair, self.on_average = better_of(self.problem, self._pair, self.sums)
         return self._pair
+
+    def last_pair(self) -> Pair:
+        """The pair (x, y), with v = -G at hand: one product is left to compute, the margins."""
+        p, (x, G) = self.problem, self.point()
+        if not np.all(np.isfinite(x)):
+            x = np.full(p.d, math.inf)
+        if self.engine.racing:  # updates of G may be lost
+            G = p.adjoint(p.c * self.state.y)
+            self.take_gradient(G)
+        self.largest = max(self.largest, size_of(G))
+        return pair_of(p, x, p.margins(x), self.state.y.copy(), -G)
 
     def take_gradient(self, G: np.ndarray) -> None:
         """Put the true G in place of the one kept up to date."""

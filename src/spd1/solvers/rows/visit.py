@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data import products
 from ...kernel.rng import shuffle_blocks
-from .kernels import GRADIENT, Geometry, RowTileState, X, row_tile_steps, tie, tied_row_steps
+from .kernels import Geometry, RowTileState, X, row_tile_steps, tie, tied_row_steps
 
 __all__ = ["Visit", "sum_up", "visit_cut_rows", "visit_whole_rows", "x_of"]
 
@@ -48,6 +48,7 @@ def sum_up(tile: Any, x: np.ndarray, left: np.ndarray) -> float:
 def visit_whole_rows(
     tile: Any, visit: Visit, y: np.ndarray, moved: np.ndarray, b: np.ndarray, norms: np.ndarray,
     weights: np.ndarray, net: Any, loss: Any, outside: np.ndarray | None = None,
+    seen: np.ndarray | None = None,
 ) -> float:  # fmt: skip
     """Steps on the rows of a tile, which move y and G, or y and the table; the entries read."""
     order = np.arange(len(y))
@@ -56,7 +57,7 @@ def visit_whole_rows(
     if visit.tied:
         tied_row_steps(tile, outside, b, geometry, y, moved, loss, net, visit.scale, order)
     else:
-        state = RowTileState(y, moved)
+        state = RowTileState(y, moved, y if seen is None else seen)
         row_tile_steps(tile, visit.n, outside, b, geometry, state, loss, net, visit.eta, order)
     return float(tile.stored)
 
@@ -66,13 +67,18 @@ def visit_cut_rows(
     weights: np.ndarray, net: Any, loss: Any, outside: np.ndarray, seen: np.ndarray,
     left: np.ndarray,
 ) -> float:  # fmt: skip
-    """The same where rows have other tiles: G is brought up to date first, sums are left behind."""
-    moves = weights * (y - seen)
+    """The same where rows have other tiles, which have moved y; sums are left behind for them.
+
+    While x is tied, G is brought up to date first. A loose x looks ahead along all that y_i has
+    moved since the last visit, row by row: if it did so along the tile's own move alone, x and y
+    would turn about the saddle point in ever larger circles.
+    """
     read = 0.0
+    moves = weights * (y - seen) if visit.tied else np.zeros(0)
     if np.any(moves):
-        G = moved if visit.tied else moved[:, GRADIENT]
-        G += products.adjoint(tile, moves)
+        moved += products.adjoint(tile, moves)
         read += float(tile.stored)
-    read += visit_whole_rows(tile, visit, y, moved, b, norms, weights, net, loss, outside)
+    given = (tile, visit, y, moved, b, norms, weights, net, loss, outside)
+    read += visit_whole_rows(*given, None if visit.tied else seen)
     seen[:] = y
     return read + sum_up(tile, x_of(moved, visit.tied, visit.scale, net), left)

@@ -43,7 +43,7 @@ from ...tuning import (
     WORTH_A_MERGE,
     WORTH_A_TEAM,
 )
-from ..tuning import LINES_A_BLOCK, SWEEP_STRETCHES, WORTH_BLOCKS
+from ..tuning import LINES_A_BLOCK, LONG_LINE, SWEEP_STRETCHES, WORTH_BLOCKS
 from .coordinate import best_end, minimiser
 
 __all__ = ["descend_by", "descend_together", "worth_a_team"]
@@ -245,7 +245,9 @@ def descend_together(
 
 def worth_a_team(crew: Crew | None, entries: float, width: int) -> bool:
     """Whether sweeps are worth several threads: many lines pull at each position."""
-    return crew is not None and entries >= max(WORTH_A_TEAM, WORTH_BLOCKS * width)
+    if crew is None or width < LONG_LINE:
+        return False
+    return entries >= max(WORTH_A_TEAM, WORTH_BLOCKS * width)
 
 
 def descend_by(
