@@ -21,6 +21,7 @@ from . import options as o
 from .compare_page import write_page
 from .exits import INTERRUPTED, fail, guarded
 from .fit import check_picture, need_matplotlib, problem_of
+from .groups import FileOptions, ModelOptions, with_groups
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[
@@ -41,24 +42,18 @@ GROUPS = {
 
 
 @guarded
+@with_groups
 def compare(
     data: o.DataFile,
     methods: Methods = "auto,spd1-vr,spd1,svrg,saga,psgd",
     loss: o.Loss = "logistic",
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
-    tol: o.Tol = 1e-6,
     max_passes: o.MaxPasses = 100.0,
     max_seconds: o.MaxSeconds = 60.0,
-    intercept: o.Intercept = False,
-    standardize: o.Standardize = False,
-    loss_parameters: o.LossParameters = None,
-    positive: o.Positive = None,
-    target: o.Target = None,
-    format: o.Format = None,
-    features: o.Features = None,
-    zero_based: o.ZeroBased = None,
-    no_check: o.NoCheck = False,
+    *,
+    about: ModelOptions,
+    file: FileOptions,
     seed: o.Seed = 0,
     plot: Plot = None,
     page: PageFile = None,
@@ -70,7 +65,7 @@ def compare(
     spd1 compare train.svm --methods auto,spd1-vr,svrg --plot compare.png
     """
     names = read_methods(methods)
-    chosen = o.make_loss(loss, loss_parameters)
+    chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
         check_picture(plot, force)
@@ -79,14 +74,14 @@ def compare(
             raise ParameterError(f"{page}: name a page with the suffix .html")
         check_writable(page, force)
         need_matplotlib()
-    table = o.read_file(data, format, target, features, zero_based, no_check)
-    problem = problem_of(table, chosen, reg, intercept, standardize, positive)
-    limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
+    table = o.read_file(data, *file.reading)
+    problem = problem_of(table, chosen, reg, about)
+    limits = {"tol": about.tol, "max_passes": max_passes, "max_seconds": max_seconds}
     results: dict[str, Result] = {}
     refused: dict[str, str] = {}
     interrupted = False
     for name in names:
-        with GapBar(tol, shown=not json) as update:
+        with GapBar(about.tol, shown=not json) as update:
             try:
                 results[name] = run(problem, name, random_state=seed, callback=update, **limits)
                 interrupted = results[name].status == "interrupted"
