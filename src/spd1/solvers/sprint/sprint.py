@@ -65,7 +65,7 @@ class Sprint(NamedTuple):
     certificate : Certificate
         What is proven of x, by the same sums as everywhere.
     rows : list of Progress
-        Looks on the way; the last is that of the certificate.
+        The start, then looks on the way; the last is that of the certificate.
     status : str
         "converged", "interrupted" by the callback, a limit if the run is kept to go on later,
         or "" if others have to go on.
@@ -224,7 +224,9 @@ def sprint(
     kind = kind_of(problem, tol) if begun is None else begun.kind
     if not kind:
         return None
-    state = Dash(problem, kind, tol, key) if begun is None else begun
+    state = begun or Dash(problem, kind, tol, key)
+    if not state.rows:
+        state.rows.append(at_the_start(problem, ledger))
     state.limit(tol, ledger.max_passes)
     runner = state.runner
     try:
@@ -233,7 +235,8 @@ def sprint(
         if not runner.ran:  # all there is, is where it began: no answer
             raise
         c, status = certify_point(runner.x, problem, runner.y), "interrupted"
-        state.rows = state.rows or [noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap)]
+        if len(state.rows) == 1:
+            state.rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(runner.x, c, state.rows, status, kind)
@@ -291,6 +294,17 @@ def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     near = state.rows[-1].rel_gap <= state.aim
     state.over = near or passes < ahead or state.left < 1.0
     return looks
+
+
+def at_the_start(problem: Problem, ledger: Ledger) -> Progress:
+    """Row of x = 0 and y = 0: no loss of these is negative, so nothing is below D(0) = 0.
+
+    It costs nothing, because the floor of relative gaps needs the same value. Callbacks count looks
+    and don't hear of it.
+    """
+    start = problem.value_at_zero
+    rel_gap = relative(start, start, 0.0, floor_of(problem))
+    return noted(ledger, 0.0, 0.0, start, 0.0, start, rel_gap)
 
 
 def noted(
