@@ -17,7 +17,7 @@ from ..regularizers import ElasticNet
 from . import options as o
 from .exits import NOT_REACHED, guarded, notes
 from .fit import NoSave, Output, check_places, introduce, report, stem
-from .groups import ModelOptions, TableFileOptions, with_groups
+from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
 from .show import print_json, say
 from .strength import StrengthOptions, Task, task_of
@@ -58,7 +58,7 @@ def cv(
     folds: Folds = 5,
     rule: Rule = "best",
     scoring: Scoring = None,
-    about: ModelOptions,
+    about: TrainingOptions,
     file: TableFileOptions,
     seed: o.Seed = 0,
     jobs: FoldJobs = None,
@@ -83,7 +83,7 @@ def cv(
     place = None if no_save else output or Path(stem(train) + ".spd1")
     check_places(place, plot, force)
     rows = prepared(train, file.reading, file.table)
-    task = task_of(train, rows, chosen, about, file.balanced)
+    task = task_of(train, rows, chosen, about)
     splits = splits_of(task, chosen, folds, seed)
     if not json:
         introduce(train, rows)
@@ -94,8 +94,8 @@ def cv(
     ratio = strength.l1_ratio
     reg = ElasticNet(l1=ratio * alpha, l2=(1.0 - ratio) * alpha)
     model, result = fit_model(
-        rows.data, chosen, reg, **about.preparation, sample_weight=rows.weight,
-        balanced=file.balanced, recipe=rows.recipe, tol=about.tol,
+        rows.data, chosen, reg, **about.settings, sample_weight=rows.weight,
+        balanced=about.balanced, recipe=rows.recipe, tol=about.tol,
     )  # fmt: skip
     if place is not None:
         save_model(place, model)
@@ -163,7 +163,7 @@ def splits_of(task: Task, loss: Any, folds: int, seed: int) -> list[tuple[Any, A
 
 def searched(
     task: Task, splits: list[tuple[Any, Any]], loss: Any, strength: StrengthOptions,
-    about: ModelOptions, scoring: str | None, jobs: int | None,
+    about: TrainingOptions, scoring: str | None, jobs: int | None,
 ) -> Any:  # fmt: skip
     """The estimator of scikit-learn's kind that has tried all alphas on all folds."""
     from ..linear_model._erm_cv import ERMClassifierCV, ERMRegressorCV, cross_validated

@@ -21,7 +21,7 @@ from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
-from .groups import ModelOptions, TableFileOptions, with_groups
+from .groups import Preparation, TableFileOptions, TrainingOptions, with_groups
 from .metrics import metrics
 from .pictures import picture
 from .show import GapBar, describe_data, print_json, say
@@ -38,20 +38,36 @@ NoSave = Annotated[bool, typer.Option("--no-save", help="Write no model file")]
 Plot = Annotated[Path | None, typer.Option(help="Picture of the gap (png, svg, pdf)")]
 Method = Annotated[str, typer.Option(help="auto, or a method by name: see spd1 compare")]
 Tile = Annotated[
-    str | None, typer.Option(help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step")
+    str | None,
+    typer.Option(
+        help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step", rich_help_panel=o.RUNNING
+    ),
 ]
-Engine = Annotated[str, typer.Option(help="Who does the work: serial, threads or dask")]
+Engine = Annotated[
+    str, typer.Option(help="Who does the work: serial, threads or dask", rich_help_panel=o.RUNNING)
+]
 Scheduler = Annotated[
     str | None,
-    typer.Option(help="For --engine dask: address of a scheduler, such as tcp://10.0.0.1:8786"),
+    typer.Option(
+        help="For --engine dask: address of a scheduler, such as tcp://10.0.0.1:8786",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 WorkerCount = Annotated[
     int | None,
-    typer.Option("--workers", help="For --engine dask without --scheduler: processes here"),
+    typer.Option(
+        "--workers",
+        help="For --engine dask without --scheduler: processes here",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 ThreadCount = Annotated[
     int | None,
-    typer.Option("--threads", help="For --engine threads: how many; default: all cores"),
+    typer.Option(
+        "--threads",
+        help="For --engine threads: how many; default: all cores",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 
 
@@ -96,7 +112,7 @@ def fit(
     l2: o.L2 = None,
     method: Method = "auto",
     *,
-    about: ModelOptions,
+    about: TrainingOptions,
     lower: o.Lower = -o.NO_BOUND,
     upper: o.Upper = o.NO_BOUND,
     train_fraction: o.TrainFraction = None,
@@ -132,8 +148,8 @@ def fit(
         introduce(train, rows)
     with GapBar(about.tol, shown=loud) as update:
         model, result = fit_model(
-            rows.data, chosen, reg, **about.preparation, sample_weight=rows.weight,
-            balanced=file.balanced, recipe=rows.recipe, method=method, tol=about.tol,
+            rows.data, chosen, reg, **about.settings, sample_weight=rows.weight,
+            balanced=about.balanced, recipe=rows.recipe, method=method, tol=about.tol,
             callback=update, **running.solving,
         )  # fmt: skip
     keep(model, result, place, plot)
@@ -269,9 +285,9 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
         say(f"Picture: {plot}")
 
 
-def problem_of(data: Data, loss: Any, reg: Any, about: ModelOptions) -> Problem:
+def problem_of(data: Data, loss: Any, reg: Any, about: Preparation) -> Problem:
     """The problem that fit would solve."""
-    model = blank_model(data, loss, reg, **about.preparation)
+    model = blank_model(data, loss, reg, **about.settings)
     if data.b is None:
         raise DataError("the data has no labels")
     return model.problem(data.A, data.b)

@@ -1,4 +1,4 @@
-"""Options in groups, written once: what fit, cv, path and compare have in common.
+"""Options in groups, written once: what fit, cv, path, compare and info have in common.
 
 A group is a dataclass. Its fields are options, and a command that takes the group has them all.
 """
@@ -15,7 +15,10 @@ from ..errors import ParameterError
 from . import options as o
 from .table import TableOptions, is_balanced, words_of
 
-__all__ = ["FileOptions", "ModelOptions", "TableFileOptions", "with_groups"]
+__all__ = [
+    "FileOptions", "ModelOptions", "Preparation", "TableFileOptions", "TrainingOptions",
+    "with_groups",
+]  # fmt: skip
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,25 +67,45 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class ModelOptions:
-    """What is fitted, beside the loss and its penalty."""
+class Preparation:
+    """What is done to features and labels."""
 
-    tol: o.Tol = 1e-6
     intercept: o.Intercept = False
     standardize: o.Standardize = False
-    loss_parameters: o.LossParameters = None
     positive: o.Positive = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As ``fit_model`` and ``blank_model`` want it."""
+        return {name: getattr(self, name) for name in ("intercept", "standardize", "positive")}
+
+
+@dataclass(frozen=True)
+class ModelOptions(Preparation):
+    """What is fitted, beside the loss and its penalty, and how closely."""
+
+    loss_parameters: o.LossParameters = None
+    tol: o.Tol = 1e-6
 
     def __post_init__(self) -> None:
         if not 0 < self.tol < 1:
             raise ParameterError(f"--tol must be between 0 and 1, got {self.tol:g}")
 
+
+@dataclass(frozen=True)
+class TrainingOptions(ModelOptions):
+    """The same for commands that train a model."""
+
+    class_weight: o.ClassWeight = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_balanced(self.class_weight)
+
     @property
-    def preparation(self) -> dict[str, Any]:
-        """As ``fit_model`` and ``blank_model`` want it."""
-        return {
-            "intercept": self.intercept, "standardize": self.standardize, "positive": self.positive
-        }  # fmt: skip
+    def balanced(self) -> bool:
+        """Whether all classes shall count the same."""
+        return is_balanced(self.class_weight)
 
 
 @dataclass(frozen=True)
@@ -106,20 +129,11 @@ class TableFileOptions(FileOptions):
     """The same, with what tables of real life need, and the weights of rows."""
 
     weight: o.Weight = None
-    class_weight: o.ClassWeight = None
     drop: o.Drop = None
     text: o.TextColumns = None
     missing: o.Missing = "refuse"
     max_categories: o.MaxCategories = 100
     no_header: o.NoHeader = False
-
-    def __post_init__(self) -> None:
-        is_balanced(self.class_weight)
-
-    @property
-    def balanced(self) -> bool:
-        """Whether all classes shall count the same."""
-        return is_balanced(self.class_weight)
 
     @property
     def table(self) -> TableOptions:

@@ -19,7 +19,7 @@ from ..plotting import draw_path
 from . import options as o
 from .exits import guarded, notes
 from .fit import check_places, introduce
-from .groups import ModelOptions, TableFileOptions, with_groups
+from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
 from .show import print_json, say
 from .strength import AlphaCount, L1Ratio, LeastShare, StrengthOptions, task_of
@@ -55,7 +55,7 @@ def path(
     loss: o.Loss = "squared",
     *,
     strength: PathStrengths,
-    about: ModelOptions,
+    about: TrainingOptions,
     file: TableFileOptions,
     plot: PathPlot = None,
     csv: PathCsv = None,
@@ -71,7 +71,7 @@ def path(
     chosen = o.make_loss(loss, about.loss_parameters)
     check_places(csv, plot, force)
     rows = prepared(train, file.reading, file.table)
-    task = task_of(train, rows, chosen, about, file.balanced)
+    task = task_of(train, rows, chosen, about)
     if not json:
         introduce(train, rows)
     samples = task.whole()

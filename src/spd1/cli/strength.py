@@ -15,7 +15,7 @@ from ..io import Model
 from ..models.labels import balanced_weights
 from ..models.model import blank_model
 from ..models.scaling import moments, standardized
-from .groups import ModelOptions
+from .groups import TrainingOptions
 from .table import Prepared
 
 if TYPE_CHECKING:
@@ -96,20 +96,20 @@ class Task(NamedTuple):
         return weight[train], weight[test]
 
 
-def task_of(path: Path, rows: Prepared, loss: Any, about: ModelOptions, balanced: bool) -> Task:
+def task_of(path: Path, rows: Prepared, loss: Any, about: TrainingOptions) -> Task:
     """Refuse what these commands don't take, then prepare the data."""
     data = rows.data
     if data.b is None:
         raise DataError("the data has no labels: nothing to learn from")
     if isinstance(data.A, Store):
         raise IncompatibleError(f"{path} is a store: this command takes data in memory")
-    model = blank_model(data, loss, None, **about.preparation)
+    model = blank_model(data, loss, None, **about.settings)
     if model.several:
         raise DataError(
             f"there are {len(model.classes or [])} classes: name one label with --positive to tell "
             "it from the others"
         )
-    if balanced and model.classes is None:
+    if about.balanced and model.classes is None:
         raise ParameterError(f"{type(loss).__name__} has no classes to balance")
     names = data.names or [f"x{j + 1}" for j in range(model.features)]
-    return Task(rows, path, model.signs(data.b), names, model, balanced)
+    return Task(rows, path, model.signs(data.b), names, model, about.balanced)

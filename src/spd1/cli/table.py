@@ -13,8 +13,8 @@ from ..data.store import Store
 from ..errors import DataError, IncompatibleError, ParameterError, suggestion
 from ..files import Data, format_of
 from ..io import Model, read_data
-from ..io.raw_tables import read_table
-from ..io.tables import target_position
+from ..io.mixed_tables import read_table
+from ..io.split_target import target_position
 from ..models.recipe import Recipe, Table, learn_recipe
 from . import options as o
 from .exits import notes

@@ -16,8 +16,9 @@ from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
 from .libsvm import CHUNK_BYTES, iter_libsvm, read_libsvm, write_libsvm
+from .split_target import split_target
 from .store import write_store
-from .tables import read_csv, read_parquet, split_target, write_csv, write_parquet
+from .tables import read_csv, read_parquet, write_csv, write_parquet
 
 __all__ = ["libsvm_to_npz", "read_data", "write_data"]
 

@@ -1,9 +1,11 @@
-"""CSV and Parquet files as people have them: text, missing values, any columns."""
+"""CSV and Parquet files as people have them: columns of text, missing values.
+
+Recipes (``models/recipe.py``) make features of such a table. Where all fields are numbers,
+``read_data`` needs none: ``tables``, then ``split_target``.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from ..files import open_bytes, reading
 from ..models.recipe import Table
-from .tables import csv_head, need_pyarrow
+from .tables import csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
 
 __all__ = ["read_table"]
 
@@ -53,26 +54,10 @@ def read_table(
 
 
 def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
-    with reading(path), open_bytes(path) as stream:
-        content = stream.read().decode("utf-8-sig")
-    if "\0" in content:
-        raise DataError(f"{path} is not a CSV file: it holds zero bytes")
-    if not content.strip():
-        raise DataError(f"{path} is empty")
+    content = csv_text(path)
     head = csv_head(content[: content.find("\n") + 1 or len(content)])
     head = head if header else head._replace(names=None)
-    reader = csv.reader(io.StringIO(content), delimiter=head.delimiter, strict=True)
-    rows = []
-    try:
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != head.width:
-                raise DataError(f"{path}, line {reader.line_num}: {len(row)} fields, the first "
-                                f"line has {head.width}")  # fmt: skip
-            rows.append(row)
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}") from None
+    rows = csv_rows(path, content, head)
     names = head.names or [str(k) for k in range(head.width)]
     rows = rows[1:] if head.names else rows
     if not rows:
@@ -97,15 +82,7 @@ def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:
 
 
 def _read_parquet(path: str | Path, text: Collection[str]) -> Table:
-    pyarrow, parquet = need_pyarrow()
-    with reading(path):
-        if not Path(path).exists():
-            raise FileNotFoundError(path)
-        try:
-            table = parquet.read_table(path)
-        except pyarrow.lib.ArrowException as error:
-            first = (str(error) or type(error).__name__).splitlines()[0]
-            raise DataError(f"{path} is not a Parquet file ({first})") from None
+    table = open_parquet(path)
     if not table.num_rows:
         raise DataError(f"{path} has no rows")
     columns = [
