@@ -250,6 +250,15 @@ def test_numbers_to_predict_are_told_from_classes(tmp_path):
     assert (result.exit_code, "--loss squared to predict numbers" in result.stderr) == (3, True)
 
 
+def test_decimal_commas_are_no_words(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("a;b;c\n1,5;x;0\n2;y;1\n")
+    result = run("fit", path, "-o", tmp_path / "m")
+    assert (result.exit_code, "'a' has decimal commas, such as 1,5" in result.stderr) == (3, True)
+    path.write_text("a;b;c\n1,5;x;0\n2;y;1\n3,5;x;1\n")
+    assert run("fit", path, "--text", "a", "-o", tmp_path / "m").exit_code == 0
+
+
 def test_options_of_tables_are_for_tables(tmp_path):
     path = tmp_path / "train.svm"
     path.write_text("1 1:2\n-1 1:3\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -85,10 +86,13 @@ def cv(
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)
     splits = splits_of(task, chosen, folds, seed)
+    search = search_for(chosen, strength, about, scoring, jobs)
+    if scoring is not None:
+        try_scoring(search, scoring, task)
     if not json:
         introduce(train, rows)
     with notes().status(f"cross-validating, {folds} folds"):
-        search = searched(task, splits, chosen, strength, about, scoring, jobs)
+        search = cross_validated(task, search, splits)
     scores = Scores(search.alphas_, search.scores_, scoring or "minus mean loss")
     alpha = float(scores.alphas[scores.pick(rule)])
     ratio = strength.l1_ratio
@@ -161,19 +165,40 @@ def splits_of(task: Task, loss: Any, folds: int, seed: int) -> list[tuple[Any, A
     return list(splitter.split(y, y))
 
 
-def searched(
-    task: Task, splits: list[tuple[Any, Any]], loss: Any, strength: StrengthOptions,
-    about: TrainingOptions, scoring: str | None, jobs: int | None,
+def search_for(
+    loss: Any, strength: StrengthOptions, about: TrainingOptions, scoring: str | None,
+    jobs: int | None,
 ) -> Any:  # fmt: skip
-    """The estimator of scikit-learn's kind that has tried all alphas on all folds."""
-    from ..linear_model._erm_cv import ERMClassifierCV, ERMRegressorCV, cross_validated
+    """The estimator of scikit-learn's kind that will try all alphas."""
+    from ..linear_model import ERMClassifierCV, ERMRegressorCV
 
     kind = ERMClassifierCV if loss.label_kind == "sign" else ERMRegressorCV
-    search = kind(
+    return kind(
         loss, l1_ratio=strength.l1_ratio, alphas=strength.alphas, eps=strength.least,
         scoring=scoring, fit_intercept=about.intercept, tol=about.tol, n_jobs=jobs,
     )  # fmt: skip
+
+
+def cross_validated(task: Task, search: Any, splits: list[tuple[Any, Any]]) -> Any:
+    """The search when it has tried all alphas on all folds."""
+    from ..linear_model._erm_cv import cross_validated
+
     return cross_validated(search, task.whole(), (task.fold(*split) for split in splits))
+
+
+def try_scoring(search: Any, scoring: str, task: Task) -> None:
+    """Refuse a score that does not suit the model, before any work: a model of zeros tells."""
+    from ..linear_model._erm_cv import score_of_zeros
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a model that tells nothing apart
+            score_of_zeros(search, task.whole())
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ParameterError(
+            f"--scoring {scoring} does not suit {type(search.loss).__name__}: {str(error).rstrip('.')}. Without "
+            "--scoring the loss itself is the score"
+        ) from None
 
 
 def _check_scoring(name: str) -> None:

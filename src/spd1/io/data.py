@@ -124,7 +124,10 @@ def write_data(
         A = trusted(A).toarray()
     text = data.b is not None and data.b.dtype.kind not in "fiub"
     if text and kind not in ("csv", "parquet"):
-        raise DataError(f"the labels are text, {data.b[0]!r} for one: {kind} files hold numbers")  # type: ignore[index]
+        raise DataError(
+            f"the labels are text, {str(np.asarray(data.b)[0])!r} for one, and {kind} files hold "
+            "numbers: write .csv or .parquet"
+        )
     data = data._replace(A=A)
     if kind == "libsvm":
         write_libsvm(path, A, np.zeros(A.shape[0]) if data.b is None else data.b)

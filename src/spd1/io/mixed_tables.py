@@ -6,6 +6,7 @@ Recipes (``models/recipe.py``) make features of such a table. Where all fields a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from .tables import csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
 
 __all__ = ["read_table"]
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")  # of text: then one at least has a comma
 #: Fields that stand for a missing value, in any case of letters.
 NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
@@ -49,7 +51,7 @@ def read_table(
     table = _read_csv(path, text, header) if kind == "csv" else _read_parquet(path, text)
     twice = [name for k, name in enumerate(table.names) if name in table.names[:k]]
     if twice:
-        raise DataError(f"{path} has two columns called {twice[0]!r}")
+        raise DataError(f"{path} has two columns called {twice[0]!r}: rename one")
     return table
 
 
@@ -66,7 +68,19 @@ def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
         _values(fields, name in text)
         for name, fields in zip(names, zip(*rows, strict=True), strict=True)
     ]
+    for name, values in zip(names, columns, strict=True):
+        if name not in text:
+            _refuse_decimal_commas(path, name, values)
     return Table(names, columns, head.names is not None)
+
+
+def _refuse_decimal_commas(path: str | Path, name: str, values: np.ndarray) -> None:
+    """Numbers with a comma would be words, each of them a feature: nobody means that."""
+    there = values[values != ""] if values.dtype.kind == "U" else values[:0]
+    if len(there) and all(DECIMAL_COMMA.fullmatch(value) for value in there.tolist()):
+        raise DataError(
+            f"{path}: column {name!r} has decimal commas, such as {there[0]}: write decimal points"
+        )
 
 
 def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:

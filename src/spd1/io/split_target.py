@@ -40,7 +40,7 @@ def split_target(
     """
     if names and len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{path} has two columns called {twice!r}")
+        raise DataError(f"{path} has two columns called {twice!r}: rename one")
     if features and names:
         return _by_name(path, names, columns, features, target)
     if count is not None and len(columns) == count:
@@ -107,6 +107,9 @@ def _matrix(
         bad = np.flatnonzero(~np.isfinite(column.astype(float)))
         if len(bad):
             row = int(bad[0])
-            raise DataError(f"{path}: column {shown} has {column[row]} in row {first + row + 1}")
+            raise DataError(
+                f"{path}: column {shown} has {column[row]} in row {first + row + 1}: correct it, "
+                "or leave out the row or the column"
+            )
         A[:, place] = column
     return A

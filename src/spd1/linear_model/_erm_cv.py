@@ -16,7 +16,7 @@ from ._classifiers import refuse_targets
 from ._erm import ERMClassifier, ERMRegressor
 from ._erm_search import CrossValidated, Samples
 
-__all__ = ["ERMClassifierCV", "ERMRegressorCV", "cross_validated"]
+__all__ = ["ERMClassifierCV", "ERMRegressorCV", "cross_validated", "score_of_zeros"]
 
 
 class ERMClassifierCV(CrossValidated, ERMClassifier):
@@ -230,3 +230,11 @@ def cross_validated(
         search.classes_ = np.unique(everything.y)
     search._try_alphas(everything, folds)
     return search
+
+
+def score_of_zeros(search: ERMClassifierCV | ERMRegressorCV, samples: Samples) -> float:
+    """What a model whose coefficients are all zero scores: fails where ``scoring`` does."""
+    if isinstance(search, ERMClassifierCV):
+        search.classes_ = np.unique(samples.y)
+    zeros = np.zeros((1, samples.X.shape[1])), np.zeros(1)
+    return search._score(samples.X, samples.y, *zeros, samples.weight)
