@@ -99,7 +99,6 @@ def test_cv_takes_what_the_estimator_takes(folder):
 WRONG = [
     (["cv", "train.csv", "--rule", "two-se"], 2, "best or one-se"),
     (["cv", "train.csv", "--scoring", "auc", "-o", "x"], 2, "did you mean 'roc_auc'?"),
-    (["cv", "train.csv", "--scoring", "r2", "-o", "x"], 2, "--scoring r2 does not suit Logistic"),
     (
         ["cv", "train.csv", "--loss", "hinge", "--scoring", "neg_log_loss", "-o", "x"],
         2,

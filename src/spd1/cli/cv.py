@@ -195,9 +195,10 @@ def try_scoring(search: Any, scoring: str, task: Task) -> None:
             warnings.simplefilter("ignore")  # of a model that tells nothing apart
             score_of_zeros(search, task.whole())
     except (ValueError, TypeError, AttributeError) as error:
+        why, loss = str(error).rstrip("."), type(search.loss).__name__
         raise ParameterError(
-            f"--scoring {scoring} does not suit {type(search.loss).__name__}: {str(error).rstrip('.')}. Without "
-            "--scoring the loss itself is the score"
+            f"--scoring {scoring} does not suit {loss}: {why}. Without --scoring the loss itself is "
+            "the score"
         ) from None
 
 

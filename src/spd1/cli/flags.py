@@ -27,7 +27,8 @@ class WithFlags:
 
 #: What others call our options.
 FOREIGN_OPTIONS = {
-    "--lambda": "--l2", "--lamda": "--l2", "--alpha": "--l2", "--reg": "--l2", "--penalty": "--l2", "--C": "--l2",
+    "--lambda": "--l2", "--lamda": "--l2", "--alpha": "--l2", "--reg": "--l2", "--C": "--l2",
+    "--penalty": "--l2",
     "--label": "--target", "--y": "--target", "--sample-weight": "--weight", "--out": "--output",
     "--epochs": "--max-passes", "--max-iter": "--max-passes", "--solver": "--method",
     "--fit-intercept": "--intercept", "--bias": "--intercept", "--scale": "--standardize",
