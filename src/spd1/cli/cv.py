@@ -197,8 +197,8 @@ def try_scoring(search: Any, scoring: str, task: Task) -> None:
     except (ValueError, TypeError, AttributeError) as error:
         why, loss = str(error).rstrip("."), type(search.loss).__name__
         raise ParameterError(
-            f"--scoring {scoring} does not suit {loss}: {why}. Without --scoring the loss itself is "
-            "the score"
+            f"--scoring {scoring} does not suit {loss}: {why}. Without --scoring, the loss "
+            "itself is the score"
         ) from None
 
 
