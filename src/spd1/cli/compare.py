@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ..errors import IncompatibleError, ParameterError
 from ..files import check_writable
+from ..problem import Problem
 from ..result import Result, Trace
 from ..solve import solve
 from ..solvers import FAMILY_METHODS, METHODS, method_class
@@ -76,23 +77,10 @@ def compare(
         need_matplotlib()
     table = o.read_file(data, *file.reading)
     problem = problem_of(table, chosen, reg, about)
-    limits = {"tol": about.tol, "max_passes": max_passes, "max_seconds": max_seconds}
-    results: dict[str, Result] = {}
-    refused: dict[str, str] = {}
-    interrupted = False
-    for name in names:
-        with GapBar(about.tol, shown=not json) as update:
-            try:
-                results[name] = run(problem, name, random_state=seed, callback=update, **limits)
-                interrupted = results[name].status == "interrupted"
-            except IncompatibleError as error:
-                refused[name] = str(error)
-            except KeyboardInterrupt:  # before the first step of this method
-                if not results:
-                    raise
-                interrupted = True
-        if interrupted:
-            break
+    results, refused, interrupted = run_all(
+        problem, names, about.tol, not json, random_state=seed, max_passes=max_passes,
+        max_seconds=max_seconds,
+    )  # fmt: skip
     title = f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}"
     if plot is not None and results:
         draw(results, plot, title, problem.stored)
@@ -119,6 +107,28 @@ def compare(
             say(f"Page: {page}")
     if interrupted:
         fail("interrupted; methods that had not begun are left out", INTERRUPTED)
+
+
+def run_all(
+    problem: Problem, names: list[str], tol: float, shown: bool, **options: Any
+) -> tuple[dict[str, Result], dict[str, str], bool]:
+    """Results by method, refusals by method, and whether Ctrl-C came."""
+    results: dict[str, Result] = {}
+    refused: dict[str, str] = {}
+    for name in names:
+        with GapBar(tol, shown=shown) as update:
+            try:
+                results[name] = run(problem, name, callback=update, tol=tol, **options)
+            except IncompatibleError as error:
+                refused[name] = str(error)
+                continue
+            except KeyboardInterrupt:  # before the first step of this method
+                if not results:
+                    raise
+                return results, refused, True
+        if results[name].status == "interrupted":
+            return results, refused, True
+    return results, refused, False
 
 
 def read_methods(text: str) -> list[str]:

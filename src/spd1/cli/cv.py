@@ -104,9 +104,7 @@ def cv(
     if place is not None:
         save_model(place, model)
     if plot is not None:
-        with picture(plot) as ax:
-            scores.draw(ax)
-            ax.set_title(train.name)
+        scores.draw(plot, train.name)
     if json:
         print_json({
             "alpha": alpha, "rule": rule, **scores.facts(), "status": result.status,
@@ -114,9 +112,7 @@ def cv(
         })  # fmt: skip
     else:
         print_scores(scores)
-        say(f"Taken by the rule {rule}: alpha = {alpha:.6g}, that is --l1 {reg.l1:.6g} "
-            f"--l2 {reg.l2:.6g}.")  # fmt: skip
-        say_where(scores, strength.least)
+        say_choice(scores, rule, reg, strength.least)
         report(model, result, place, plot, about.tol)
     raise typer.Exit(0 if result.converged else NOT_REACHED)
 
@@ -142,13 +138,14 @@ class Scores(NamedTuple):
             "alpha_one_se": self.alphas[modest],
         }  # fmt: skip
 
-    def draw(self, ax: Any) -> None:
-        """Draw them, and what both rules take."""
+    def draw(self, place: Path, title: str) -> None:
+        """Draw them into a file, with what both rules take."""
         best, modest = (float(self.alphas[self.pick(rule)]) for rule in ("best", "one-se"))
-        draw_scores(ax, self.alphas, self.values)
-        label_scores(ax, f"{self.name} of rows left out", best, modest)
-        ax.set_xlabel("alpha: strength of the penalty")
-        ax.invert_xaxis()
+        with picture(place) as ax:
+            draw_scores(ax, self.alphas, self.values)
+            label_scores(ax, f"{self.name} of rows left out", best, modest)
+            ax.set(xlabel="alpha: strength of the penalty", title=title)
+            ax.invert_xaxis()
 
 
 def splits_of(task: Task, loss: Any, folds: int, seed: int) -> list[tuple[Any, Any]]:
@@ -213,8 +210,11 @@ def _check_scoring(name: str) -> None:
         )
 
 
-def say_where(scores: Scores, least: float) -> None:
-    """Whether the best alpha is at an end of those that were tried."""
+def say_choice(scores: Scores, rule: str, reg: ElasticNet, least: float) -> None:
+    """What a rule takes, and whether the best is at an end of what was tried."""
+    alpha = float(scores.alphas[scores.pick(rule)])
+    say(f"Taken by the rule {rule}: alpha = {alpha:.6g}, that is --l1 {reg.l1:.6g} "
+        f"--l2 {reg.l2:.6g}.")  # fmt: skip
     best = scores.pick("best")
     if best == len(scores.alphas) - 1:
         say(f"The best is the weakest penalty tried: try a smaller --least than {least:g}.")
