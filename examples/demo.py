@@ -41,7 +41,9 @@ def main() -> None:
     X_train, X_test, y_train, y_test = breast_cancer()
     n, d = X_train.shape
     print(f"   Tell malignant from benign tumours: {n} patients to learn from, {len(y_test)} to")
-    print(f"   judge by; {d} features, the 30 measured ones and their products (scikit-learn's data).")
+    print(
+        f"   judge by; {d} features, the 30 measured ones and their products (scikit-learn's data)."
+    )
     print("   The first fit compiles kernels, once on this machine.")
     beside_scikit_learn(X_train, X_test, y_train, y_test)
 
