@@ -164,7 +164,9 @@ def reading(path: str | Path) -> Iterator[None]:
     except BROKEN as error:
         raise DataError(f"{path} is cut off or corrupted ({error})") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text (byte {error.start} can't be read)") from None
+        raise DataError(
+            f"{path} is not UTF-8 text (byte {error.start} can't be read): save it as UTF-8"
+        ) from None
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror or error}") from None
 

@@ -38,23 +38,26 @@ def pairs(rows: Iterable[tuple[str, Any]]) -> str:
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table with a line of names.
+    """A table with a line of names; where it is too wide it can be moved.
 
     Examples
     --------
     >>> grid(["a"], [[1]])
-    '<table><tr><th>a</th></tr><tr><td>1</td></tr></table>'
+    '<div style="overflow-x:auto"><table><tr><th>a</th></tr><tr><td>1</td></tr></table></div>'
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
         for row in rows
     )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    table = f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def curve(values: Iterable[float], label: str) -> str:
-    """A line of positive numbers on a log scale, in the colour of the text; '' for fewer than two.
+    """A line of positive numbers on a log scale, in the colour of the text, and what it shows.
+
+    Fewer than two numbers make no line: ''.
 
     Examples
     --------
@@ -71,7 +74,10 @@ def curve(values: Iterable[float], label: str) -> str:
         f"{4 + (high - h) / spread * (HEIGHT - 8):.1f}"
         for k, h in enumerate(heights)
     )
-    return (
+    drawn = (
         f'<svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{escape(label)}">'
         f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
     )
+    ends = [10.0 ** heights[k] for k in (0, -1)]
+    shown = f"{escape(label)}: {ends[0]:.1e} to {ends[1]:.1e}"
+    return f"<div>{drawn}<br><small>{shown}</small></div>"

@@ -98,7 +98,8 @@ def _least_of_all(
 
     settled = np.where(low < high, 0.0, low)
     base = -problem.adjoint(problem.c * settled)
-    added = -_rows_of(problem, open_rows).T * problem.c[open_rows]  # d x k: what y adds to the pull
+    rows = _rows_of(problem, open_rows)
+    added = sp.csr_array(-rows.T * problem.c[open_rows])  # d x k: what y adds to the pull
     sides = np.concatenate([-base[up], base[down]])
     pulls = sp.vstack([added[up], -added[down]])
     inequalities = sp.hstack([pulls, sp.csr_array(-np.ones((len(sides), 1)))], format="csr")

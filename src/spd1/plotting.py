@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from .errors import install
 
-__all__ = ["compare", "plot_result"]
+__all__ = [
+    "compare", "draw_path", "draw_scores", "label_scores", "mean_and_error", "plot_result",
+]  # fmt: skip
 
 AXES = {
     "passes": "passes over the data (entries read / stored)",
@@ -31,6 +33,8 @@ STYLES = [
     ("#882255", "h", "-."),
 ]
 FLOOR = 1e-16
+NAMED_CURVES = 10  # coefficients of a path that are called by name
+GREY = "#9a9a9a"
 
 
 class Traced(Protocol):
@@ -135,3 +139,74 @@ def compare(
     ax.grid(True, which="major", alpha=0.3)
     ax.legend(frameon=False)
     return ax
+
+
+def draw_path(ax: Any, alphas: np.ndarray, coefs: np.ndarray, names: Sequence[Any]) -> None:
+    """Coefficients against the strength of the penalty, the strongest left.
+
+    The largest ones at the end have colours and names, all others are grey.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+    alphas : array of shape (k,), decreasing
+    coefs : array of shape (k, d)
+    names : of the d features
+    """
+    order = np.argsort(-np.abs(coefs[-1]), kind="stable")
+    for rank, j in reversed(list(enumerate(order))):
+        line = coefs[:, j]
+        if not np.any(line):
+            continue
+        named = rank < NAMED_CURVES
+        style = {"color": f"C{rank}", "lw": 1.6} if named else {"color": GREY, "lw": 0.6}
+        ax.plot(alphas, line, label=str(names[j]) if named else None, **style)
+    ax.axhline(0.0, color="black", lw=0.6)
+    ax.set(xscale="log", ylabel="coefficient")
+    ax.invert_xaxis()
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        ax.legend(
+            handles[::-1], labels[::-1], frameon=False, fontsize=8, loc="center left",
+            bbox_to_anchor=(1.0, 0.5), title="largest at the end", title_fontsize=8,
+        )  # fmt: skip
+
+
+def draw_scores(
+    ax: Any, alphas: np.ndarray, scores: np.ndarray, label: str = "mean and standard error",
+    style: int = 0,
+) -> None:  # fmt: skip
+    """A curve of a cross-validation: mean and standard error over folds, which are rows."""
+    mean, error = mean_and_error(scores)
+    colour, marker, line = STYLES[style % len(STYLES)]
+    order = np.argsort(alphas)
+    ax.errorbar(
+        alphas[order], mean[order], error[order] if np.all(np.isfinite(error)) else None,
+        color=colour, marker=marker, linestyle=line, markersize=3, capsize=2, label=label,
+    )  # fmt: skip
+    ax.set_xscale("log")
+
+
+def label_scores(ax: Any, name: str, best: float, modest: float | None = None) -> None:
+    """Mark what the rules of a cross-validation take, and name the axis of scores."""
+    colour = STYLES[1][0]
+    ax.axvline(best, color=colour, lw=1.2, label=f"best: {best:.3g}")
+    if modest is not None:
+        shown = f"one standard error: {modest:.3g}"
+        ax.axvline(modest, color=colour, lw=1.2, ls="--", label=shown)
+    ax.set_ylabel(name)
+    ax.legend(frameon=False, fontsize=8)
+
+
+def mean_and_error(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over folds, and the standard error of that mean; NaN for a single fold.
+
+    Examples
+    --------
+    >>> mean_and_error(np.array([[0.0], [2.0], [4.0], [2.0]]))
+    (array([2.]), array([0.81649658]))
+    """
+    mean = scores.mean(axis=0)
+    if len(scores) < 2:
+        return mean, np.full_like(mean, np.nan)
+    return mean, scores.std(axis=0, ddof=1) / np.sqrt(len(scores))

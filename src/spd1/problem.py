@@ -271,7 +271,7 @@ class Problem:
         an intercept takes away, would make any gap look small.
         """
         if self.reg.scalar and self.reg.lower <= 0.0 <= self.reg.upper:
-            start = self._value_at_zero()
+            start = self.value_at_zero
         else:
             start = self.primal(self.reg.minimiser(self.d))
         if self.label_kind != "real" or np.all(self.b == self.b[0]):
@@ -280,7 +280,8 @@ class Problem:
         constant = float(self.row_sums(level, np.zeros(self.n))[0])
         return min(start, constant) if constant > 0.0 else start
 
-    def _value_at_zero(self) -> float:
+    @cached_property
+    def value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":
             above = self.b > 0.0

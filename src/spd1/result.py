@@ -84,7 +84,7 @@ class Trace:
             cells.append(["..."] * len(Progress._fields))
             cells += [[f"{value:.6g}" for value in row] for row in self.rows[-SHOWN_ROWS:]]
         drawn = curve([row.rel_gap for row in self.rows], "relative gap, log scale")
-        return f"<div>{len(self)} rows {drawn}{grid(Progress._fields, cells)}</div>"
+        return f"<div>{len(self)} rows{drawn}{grid(Progress._fields, cells)}</div>"
 
     def to_frame(self) -> Any:
         """Return the history as a pandas DataFrame."""

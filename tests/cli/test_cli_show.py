@@ -99,6 +99,14 @@ def test_cv_takes_what_the_estimator_takes(folder):
 WRONG = [
     (["cv", "train.csv", "--rule", "two-se"], 2, "best or one-se"),
     (["cv", "train.csv", "--scoring", "auc", "-o", "x"], 2, "did you mean 'roc_auc'?"),
+    (
+        ["cv", "train.csv", "--loss", "hinge", "--scoring", "neg_log_loss", "-o", "x"],
+        2,
+        "--scoring neg_log_loss does not suit Hinge",
+    ),
+    (["fit", "train.csv", "--alpha", "1"], 2, "--l2"),
+    (["fit", "train.csv", "--max-iter", "1"], 2, "--max-passes"),
+    (["cv", "train.csv", "--cv", "3"], 2, "--folds"),
     (["cv", "train.csv", "--folds", "59", "-o", "x"], 3, "--folds 59: the smaller class has"),
     (["cv", "train.csv", "--least", "2"], 2, "--least must be between 0 and 1"),
     (["cv", "train.csv", "-o", "m.spd1"], 3, "m.spd1 exists"),

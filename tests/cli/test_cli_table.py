@@ -10,13 +10,17 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.class_weight import compute_class_weight
 from typer.testing import CliRunner
 
 import spd1
 from spd1.cli.app import app
 from spd1.errors import DataError
 from spd1.io import load_model
+from spd1.linear_model import ERMClassifier
 
 
 def run(*arguments):
@@ -177,6 +181,42 @@ def test_a_damaged_recipe_is_refused(frame):
             load_model("broken")
 
 
+def test_folds_of_cv_learn_from_their_own_rows_alone(frame):
+    """Medians, words, scales and weights of classes: as in a Pipeline that is fitted a fold."""
+    rng = np.random.default_rng(1)
+    frame = frame.drop(columns=["name", "zip", "w"])
+    frame["dose"] = np.where(rng.random(len(frame)) < 0.4, np.nan, rng.exponential(9.0, len(frame)))
+    frame.loc[[2, 40], "city"] = ["Bonn", "Lyon"]  # words that only some folds train on
+    frame[["age", "city", "dose", "ill"]].to_csv("leak.csv", index=False)
+    options = ("--missing", "median", "--standardize", "--class-weight", "balanced")
+    done = run("cv", "leak.csv", *options, "--alphas", 3, "--folds", 4, "--no-save", "--json",
+               "--intercept", "--tol", "1e-10")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+
+    def features():
+        fill = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        words = make_pipeline(
+            SimpleImputer(strategy="constant", fill_value="(missing)", missing_values=None),
+            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+            StandardScaler(),
+        )
+        return ColumnTransformer([("n", fill, ["age", "dose"]), ("w", words, ["city"])])
+
+    frame = frame.assign(city=frame.city.astype(object).where(frame.city.notna(), None))
+    y = np.where(frame.ill == "yes", 1.0, -1.0)
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    for scores, (train, test) in zip(found["scores"], folds.split(frame, y), strict=True):
+        weights = compute_class_weight("balanced", classes=np.array([-1.0, 1.0]), y=y[train])
+        weight = np.where(y > 0, weights[1], weights[0])
+        for score, alpha in zip(scores, found["alphas"], strict=True):
+            model = make_pipeline(features(), ERMClassifier("logistic", l2=alpha, tol=1e-10))
+            model.fit(frame.iloc[train], y[train], ermclassifier__sample_weight=weight[train])
+            margins = y[test] * model.decision_function(frame.iloc[test])
+            mean = np.average(np.logaddexp(0.0, -margins), weights=weight[test])
+            assert score == pytest.approx(-mean, rel=1e-4)
+
+
 WRONG = [
     (["--max-categories", "50"], 3, "'name' holds 80 different texts in 80 rows"),
     (
@@ -208,6 +248,15 @@ def test_numbers_to_predict_are_told_from_classes(tmp_path):
     path.write_text("a,b\n1,2.5\n2,3.5\n3,1.5\n")
     result = run("fit", path, "-o", tmp_path / "m")
     assert (result.exit_code, "--loss squared to predict numbers" in result.stderr) == (3, True)
+
+
+def test_decimal_commas_are_no_words(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("a;b;c\n1,5;x;0\n2;y;1\n")
+    result = run("fit", path, "-o", tmp_path / "m")
+    assert (result.exit_code, "'a' has decimal commas, such as 1,5" in result.stderr) == (3, True)
+    path.write_text("a;b;c\n1,5;x;0\n2;y;1\n3,5;x;1\n")
+    assert run("fit", path, "--text", "a", "-o", tmp_path / "m").exit_code == 0
 
 
 def test_options_of_tables_are_for_tables(tmp_path):

@@ -146,6 +146,7 @@ def compute_sample_weight_of(y, weight):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:Setting penalty=None:UserWarning")  # scikit-learn 1.8, of C=inf
 def test_multinomial_models_without_penalty(pair):
     """Proven against all points within reach; a good fit has a smaller gap than a poor one."""
     X, t = pair

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -47,10 +49,16 @@ def options(
     """Options before the command."""
 
 
+def paragraphs(command: Callable[..., Any]) -> str:
+    """What a command says of itself; its lines are as wide as the terminal, not as the source."""
+    text = inspect.getdoc(command) or ""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
 options.__doc__ = HELP
 for command in (
     fit, cv, path, predict, evaluate, certify, show, info, compare, convert, reproduce,
 ):  # fmt: skip
-    app.command(cls=FlagCommand)(command)
-app.command("warm-up", cls=FlagCommand)(warm_up)
+    app.command(cls=FlagCommand, help=paragraphs(command))(command)
+app.command("warm-up", cls=FlagCommand, help=paragraphs(warm_up))(warm_up)
 app.add_typer(datasets_app, name="datasets")

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ..errors import IncompatibleError, ParameterError
 from ..files import check_writable
+from ..problem import Problem
 from ..result import Result, Trace
 from ..solve import solve
 from ..solvers import FAMILY_METHODS, METHODS, method_class
@@ -21,6 +22,7 @@ from . import options as o
 from .compare_page import write_page
 from .exits import INTERRUPTED, fail, guarded
 from .fit import check_picture, need_matplotlib, problem_of
+from .groups import FileOptions, ModelOptions, with_groups
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[
@@ -41,24 +43,18 @@ GROUPS = {
 
 
 @guarded
+@with_groups
 def compare(
     data: o.DataFile,
     methods: Methods = "auto,spd1-vr,spd1,svrg,saga,psgd",
     loss: o.Loss = "logistic",
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
-    tol: o.Tol = 1e-6,
     max_passes: o.MaxPasses = 100.0,
     max_seconds: o.MaxSeconds = 60.0,
-    intercept: o.Intercept = False,
-    standardize: o.Standardize = False,
-    loss_parameters: o.LossParameters = None,
-    positive: o.Positive = None,
-    target: o.Target = None,
-    format: o.Format = None,
-    features: o.Features = None,
-    zero_based: o.ZeroBased = None,
-    no_check: o.NoCheck = False,
+    *,
+    about: ModelOptions,
+    file: FileOptions,
     seed: o.Seed = 0,
     plot: Plot = None,
     page: PageFile = None,
@@ -70,7 +66,7 @@ def compare(
     spd1 compare train.svm --methods auto,spd1-vr,svrg --plot compare.png
     """
     names = read_methods(methods)
-    chosen = o.make_loss(loss, loss_parameters)
+    chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
         check_picture(plot, force)
@@ -79,25 +75,12 @@ def compare(
             raise ParameterError(f"{page}: name a page with the suffix .html")
         check_writable(page, force)
         need_matplotlib()
-    table = o.read_file(data, format, target, features, zero_based, no_check)
-    problem = problem_of(table, chosen, reg, intercept, standardize, positive)
-    limits = {"tol": tol, "max_passes": max_passes, "max_seconds": max_seconds}
-    results: dict[str, Result] = {}
-    refused: dict[str, str] = {}
-    interrupted = False
-    for name in names:
-        with GapBar(tol, shown=not json) as update:
-            try:
-                results[name] = run(problem, name, random_state=seed, callback=update, **limits)
-                interrupted = results[name].status == "interrupted"
-            except IncompatibleError as error:
-                refused[name] = str(error)
-            except KeyboardInterrupt:  # before the first step of this method
-                if not results:
-                    raise
-                interrupted = True
-        if interrupted:
-            break
+    table = o.read_file(data, *file.reading)
+    problem = problem_of(table, chosen, reg, about)
+    results, refused, interrupted = run_all(
+        problem, names, about.tol, not json, random_state=seed, max_passes=max_passes,
+        max_seconds=max_seconds,
+    )  # fmt: skip
     title = f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}"
     if plot is not None and results:
         draw(results, plot, title, problem.stored)
@@ -124,6 +107,28 @@ def compare(
             say(f"Page: {page}")
     if interrupted:
         fail("interrupted; methods that had not begun are left out", INTERRUPTED)
+
+
+def run_all(
+    problem: Problem, names: list[str], tol: float, shown: bool, **options: Any
+) -> tuple[dict[str, Result], dict[str, str], bool]:
+    """Results by method, refusals by method, and whether Ctrl-C came."""
+    results: dict[str, Result] = {}
+    refused: dict[str, str] = {}
+    for name in names:
+        with GapBar(tol, shown=shown) as update:
+            try:
+                results[name] = run(problem, name, callback=update, tol=tol, **options)
+            except IncompatibleError as error:
+                refused[name] = str(error)
+                continue
+            except KeyboardInterrupt:  # before the first step of this method
+                if not results:
+                    raise
+                return results, refused, True
+        if results[name].status == "interrupted":
+            return results, refused, True
+    return results, refused, False
 
 
 def read_methods(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from ..certificate.gap import Certificate
 from ..errors import DataError
 from ..files import check_writable, format_of, replacing
 from ..io import Model, load_model
-from ..io.raw_tables import read_table
+from ..io.mixed_tables import read_table
 from ..losses import BY_NAME
 from ..models.labels import label_text
 from . import options as o

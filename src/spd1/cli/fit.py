@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,9 +21,11 @@ from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
+from .groups import Preparation, TableFileOptions, TrainingOptions, with_groups
 from .metrics import metrics
+from .pictures import picture
 from .show import GapBar, describe_data, print_json, say
-from .table import Prepared, TableOptions, is_balanced, prepared, words_of
+from .table import Prepared, prepared
 
 EXITS = {"converged": 0, "interrupted": INTERRUPTED}
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
@@ -35,24 +38,72 @@ NoSave = Annotated[bool, typer.Option("--no-save", help="Write no model file")]
 Plot = Annotated[Path | None, typer.Option(help="Picture of the gap (png, svg, pdf)")]
 Method = Annotated[str, typer.Option(help="auto, or a method by name: see spd1 compare")]
 Tile = Annotated[
-    str | None, typer.Option(help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step")
+    str | None,
+    typer.Option(
+        help="For spd1 and spd1-vr: auto, or ROWSxCOLUMNS entries a step", rich_help_panel=o.RUNNING
+    ),
 ]
-Engine = Annotated[str, typer.Option(help="Who does the work: serial, threads or dask")]
+Engine = Annotated[
+    str, typer.Option(help="Who does the work: serial, threads or dask", rich_help_panel=o.RUNNING)
+]
 Scheduler = Annotated[
     str | None,
-    typer.Option(help="For --engine dask: address of a scheduler, such as tcp://10.0.0.1:8786"),
+    typer.Option(
+        help="For --engine dask: address of a scheduler, such as tcp://10.0.0.1:8786",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 WorkerCount = Annotated[
     int | None,
-    typer.Option("--workers", help="For --engine dask without --scheduler: processes here"),
+    typer.Option(
+        "--workers",
+        help="For --engine dask without --scheduler: processes here",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 ThreadCount = Annotated[
     int | None,
-    typer.Option("--threads", help="For --engine threads: how many; default: all cores"),
+    typer.Option(
+        "--threads",
+        help="For --engine threads: how many; default: all cores",
+        rich_help_panel=o.RUNNING,
+    ),
 ]
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """Who does the work, and when to stop."""
+
+    tile: Tile = None
+    engine: Engine = "serial"
+    threads: ThreadCount = None
+    scheduler: Scheduler = None
+    workers: WorkerCount = None
+    max_passes: o.MaxPasses = None
+    max_seconds: o.MaxSeconds = None
+    seed: o.Seed = 0
+    checkpoint: o.Checkpoint = None
+    every: o.Every = 60.0
+
+    def __post_init__(self) -> None:
+        engine_of(self.engine, self.threads, self.scheduler, self.workers)  # starts nothing
+        if self.checkpoint is not None:
+            check_place(self.checkpoint, "--checkpoint")
+
+    @property
+    def solving(self) -> dict[str, Any]:
+        """Options of ``solve``."""
+        return {
+            "tile": read_tile(self.tile), "engine": self.engine, "n_threads": self.threads,
+            "client": self.scheduler, "n_workers": self.workers, "max_passes": self.max_passes,
+            "max_seconds": self.max_seconds, "random_state": self.seed,
+            "checkpoint": self.checkpoint, "every": self.every,
+        }  # fmt: skip
+
+
 @guarded
+@with_groups
 def fit(
     train: o.DataFile,
     output: Output = None,
@@ -60,36 +111,13 @@ def fit(
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
     method: Method = "auto",
-    tol: o.Tol = 1e-6,
-    intercept: o.Intercept = False,
-    standardize: o.Standardize = False,
-    loss_parameters: o.LossParameters = None,
+    *,
+    about: TrainingOptions,
     lower: o.Lower = -o.NO_BOUND,
     upper: o.Upper = o.NO_BOUND,
-    positive: o.Positive = None,
-    class_weight: o.ClassWeight = None,
     train_fraction: o.TrainFraction = None,
-    target: o.Target = None,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    text: o.TextColumns = None,
-    missing: o.Missing = "refuse",
-    max_categories: o.MaxCategories = 100,
-    no_header: o.NoHeader = False,
-    format: o.Format = None,
-    features: o.Features = None,
-    zero_based: o.ZeroBased = None,
-    no_check: o.NoCheck = False,
-    tile: Tile = None,
-    engine: Engine = "serial",
-    threads: ThreadCount = None,
-    scheduler: Scheduler = None,
-    workers: WorkerCount = None,
-    max_passes: o.MaxPasses = None,
-    max_seconds: o.MaxSeconds = None,
-    seed: o.Seed = 0,
-    checkpoint: o.Checkpoint = None,
-    every: o.Every = 60.0,
+    file: TableFileOptions,
+    running: RunOptions,
     plot: Plot = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -107,51 +135,44 @@ def fit(
     Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
     With --checkpoint FILE the same command goes on later, even after the process was killed.
     """
-    chosen = o.make_loss(loss, loss_parameters)
+    chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, lower, upper)
-    table = TableOptions(
-        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
-    )
-    balanced = is_balanced(class_weight)
+    if method != "auto":
+        method_class(method)
     place = None if no_save else output or Path(stem(train) + ".spd1")
-    check_before_work(method, tol, place, plot, force)
-    engine_of(engine, threads, scheduler, workers)  # refuses names; starts nothing
-    if checkpoint is not None:
-        check_place(checkpoint, "--checkpoint")
-    options = format, target, features, zero_based, no_check
+    check_places(place, plot, force)
     signs = chosen.label_kind == "sign"
-    rows = prepared(train, options, table, train_fraction, seed, signs)
+    rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
     loud = not (quiet or json)
     if loud:
         introduce(train, rows)
-    with GapBar(tol, shown=loud) as update:
+    with GapBar(about.tol, shown=loud) as update:
         model, result = fit_model(
-            rows.data, chosen, reg, intercept=intercept, standardize=standardize,
-            positive=positive, sample_weight=rows.weight, balanced=balanced, recipe=rows.recipe,
-            method=method, tol=tol, max_passes=max_passes, max_seconds=max_seconds,
-            tile=read_tile(tile), random_state=seed, callback=update, engine=engine,
-            n_threads=threads, checkpoint=checkpoint, every=every, client=scheduler,
-            n_workers=workers,
+            rows.data, chosen, reg, **about.settings, sample_weight=rows.weight,
+            balanced=about.balanced, recipe=rows.recipe, method=method, tol=about.tol,
+            callback=update, **running.solving,
         )  # fmt: skip
+    keep(model, result, place, plot)
+    held = held_out(model, rows)
+    if json:
+        print_json(summary(model, result, place, about.tol) | held)
+    elif not quiet:
+        report(model, result, place, plot, about.tol)
+        say_scores(held)
+    raise typer.Exit(EXITS.get(result.status, NOT_REACHED))
+
+
+def keep(model: Model, result: Result, place: Path | None, plot: Path | None) -> None:
+    """Write the model and the picture; a second Ctrl-C must not cost what the first has left."""
     try:
-        with uninterrupted():  # a second Ctrl-C must not cost what the first has left
+        with uninterrupted():
             if place is not None:
                 save_model(place, model)
             if plot is not None:
-                draw(result, plot)
+                with picture(plot) as ax:
+                    result.plot(ax)
     except KeyboardInterrupt:
         fail(f"interrupted; the model is saved: {place}" if place else "interrupted", INTERRUPTED)
-    held = held_out(model, rows)
-    if json:
-        print_json(summary(model, result, place, tol) | held)
-    elif not quiet:
-        report(model, result, place, plot, tol)
-        if held:
-            scores = dict(held["held_out"])
-            rows_judged = scores.pop("rows")
-            shown = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in scores.items())
-            say(f"On the {rows_judged:,} rows held out: {shown}.")
-    raise typer.Exit(EXITS.get(result.status, NOT_REACHED))
 
 
 def introduce(path: Path, rows: Prepared) -> None:
@@ -171,6 +192,16 @@ def held_out(model: Model, rows: Prepared) -> dict[str, Any]:
     return {"held_out": found}
 
 
+def say_scores(held: dict[str, Any]) -> None:
+    """Scores on rows that were held out, in a sentence."""
+    if not held:
+        return
+    scores = dict(held["held_out"])
+    count = scores.pop("rows")
+    shown = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in scores.items())
+    say(f"On the {count:,} rows held out: {shown}.")
+
+
 def stem(path: Path) -> str:
     """The name of a data file without folder and suffixes."""
     name = path.name
@@ -179,14 +210,8 @@ def stem(path: Path) -> str:
     return Path(name).stem or "model"
 
 
-def check_before_work(
-    method: str, tol: float, place: Path | None, plot: Path | None, force: bool
-) -> None:
-    """Refuse what can be refused without looking at the data."""
-    if method != "auto":
-        method_class(method)
-    if not 0 < tol < 1:
-        raise ParameterError(f"--tol must be between 0 and 1, got {tol:g}")
+def check_places(place: Path | None, plot: Path | None, force: bool) -> None:
+    """Refuse files that can't be written, before any work starts."""
     if place is not None:
         check_writable(place, force)
     if plot is not None:
@@ -217,18 +242,6 @@ def read_tile(text: str | None) -> Any:
     if not (rows.isdigit() and columns.isdigit()):
         raise ParameterError(f"--tile {text}: write auto, or ROWSxCOLUMNS such as 4x1000")
     return int(rows), int(columns)
-
-
-def draw(result: Result, path: Path) -> None:
-    """Write the picture of a run, whole or not at all."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from ..files import replacing
-
-    axes = result.plot()
-    with replacing(path) as stream:
-        axes.figure.savefig(stream, format=path.suffix[1:].lower(), dpi=150)
 
 
 def summary(model: Model, result: Result, place: Path | None, tol: float) -> dict[str, Any]:
@@ -272,10 +285,9 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
         say(f"Picture: {plot}")
 
 
-def problem_of(data: Data, loss: Any, reg: Any, intercept: bool, standardize: bool,
-               positive: str | None) -> Problem:  # fmt: skip
+def problem_of(data: Data, loss: Any, reg: Any, about: Preparation) -> Problem:
     """The problem that fit would solve."""
-    model = blank_model(data, loss, reg, intercept, standardize, positive)
+    model = blank_model(data, loss, reg, **about.settings)
     if data.b is None:
         raise DataError("the data has no labels")
     return model.problem(data.A, data.b)

@@ -25,8 +25,30 @@ class WithFlags:
         return found
 
 
+#: What others call our options.
+FOREIGN_OPTIONS = {
+    "--lambda": "--l2", "--lamda": "--l2", "--alpha": "--l2", "--reg": "--l2", "--C": "--l2",
+    "--penalty": "--l2",
+    "--label": "--target", "--y": "--target", "--sample-weight": "--weight", "--out": "--output",
+    "--epochs": "--max-passes", "--max-iter": "--max-passes", "--solver": "--method",
+    "--fit-intercept": "--intercept", "--bias": "--intercept", "--scale": "--standardize",
+    "--n-jobs": "--threads", "--cv": "--folds", "--lr": "--method",
+}  # fmt: skip
+
+
 class FlagCommand(WithFlags, TyperCommand):
-    """A command."""
+    """A command; an option that it does not have is answered with one that it has."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse as usual; other packages' names for an option get ours as a suggestion."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            ours = FOREIGN_OPTIONS.get(getattr(error, "option_name", ""), "")
+            has = {name for option in self.get_params(ctx) for name in option.opts}
+            if ours in has and hasattr(error, "possibilities"):
+                error.possibilities = [ours]
+            raise
 
 
 class FlagGroup(WithFlags, TyperGroup):

@@ -21,8 +21,9 @@ from . import options as o
 from .describe import is_model, model_facts, print_columns, print_model
 from .exits import guarded
 from .fit import problem_of
+from .groups import Preparation, TableFileOptions, with_groups
 from .show import describe_data, print_json, say, share_bar
-from .table import TableOptions, prepared, words_of
+from .table import prepared
 
 AutoLoss = Annotated[
     str | None, typer.Option(help="Default: logistic for two labels, squared for numbers")
@@ -44,25 +45,15 @@ Verify = Annotated[
 
 
 @guarded
+@with_groups
 def info(
     data: o.DataFile,
     loss: AutoLoss = None,
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
-    intercept: o.Intercept = False,
-    standardize: o.Standardize = False,
-    positive: o.Positive = None,
-    target: o.Target = None,
-    format: o.Format = None,
-    features: o.Features = None,
-    zero_based: o.ZeroBased = None,
-    no_check: o.NoCheck = False,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    text: o.TextColumns = None,
-    missing: o.Missing = "refuse",
-    max_categories: o.MaxCategories = 100,
-    no_header: o.NoHeader = False,
+    *,
+    about: Preparation,
+    file: TableFileOptions,
     verify: Verify = False,
     json: o.Json = False,
 ) -> None:
@@ -76,17 +67,14 @@ def info(
         trained = load_model(data)
         print_json(model_facts(trained)) if json else print_model(data, trained)
         return
-    options = TableOptions(
-        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
-    )
     try:
-        rows = prepared(data, (format, target, features, zero_based, no_check), options)
+        rows = prepared(data, file.reading, file.table)
     except DataError:
         if not json:
-            print_columns(data, format)  # what there is to drop or to fill in
+            print_columns(data, file.format)  # what there is to drop or to fill in
         raise
     if rows.recipe is not None and not json:
-        print_columns(data, format)
+        print_columns(data, file.format)
     table = rows.data
     if verify:
         if not isinstance(table.A, Store):
@@ -97,7 +85,7 @@ def info(
         name = loss or guess_loss(table.b)
         reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
         chosen = o.make_loss(name, None)
-        problem = problem_of(table, chosen, reg, intercept, standardize, positive)
+        problem = problem_of(table, chosen, reg, about)
         facts |= problem_facts(problem)
     if json:
         print_json({"file": str(data), **facts})

@@ -18,6 +18,7 @@ from ..models.recipe import FILLS
 from ..regularizers import ElasticNet
 
 DEFAULT_L2 = 1e-3  # the paper's
+READING, RUNNING = "Reading the file", "Running"  # panels of the help
 
 DataFile = Annotated[
     Path,
@@ -33,19 +34,31 @@ ModelFile = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help="libsvm, csv, parquet, npz, npy or store; default: by the file's suffix"),
+    typer.Option(
+        help="libsvm, csv, parquet, npz, npy or store; default: by the file's suffix",
+        rich_help_panel=READING,
+    ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="Column with the target, by name or number; default: the last one"),
+    typer.Option(
+        help="Column with the target, by name or number; default: the last one",
+        rich_help_panel=READING,
+    ),
 ]
 Features = Annotated[
-    int | None, typer.Option(help="Number of features of LIBSVM text; default: the largest index")
+    int | None,
+    typer.Option(
+        help="Number of features of LIBSVM text; default: the largest index",
+        rich_help_panel=READING,
+    ),
 ]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
-        "--zero-based/--one-based", help="Whether LIBSVM indices start at 0; default: look"
+        "--zero-based/--one-based",
+        help="Whether LIBSVM indices start at 0; default: look",
+        rich_help_panel=READING,
     ),
 ]
 Loss = Annotated[str, typer.Option(help=", ".join(BY_NAME))]
@@ -81,30 +94,45 @@ Positive = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        help="Columns to leave out, with commas between, such as name,ticket", metavar="NAMES"
+        help="Columns to leave out, with commas between, such as name,ticket",
+        metavar="NAMES",
+        rich_help_panel=READING,
     ),
 ]
 TextColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--text", help="Columns whose numbers are words, such as codes: one-hot", metavar="NAMES"
+        "--text",
+        help="Columns whose numbers are words, such as codes: one-hot",
+        metavar="NAMES",
+        rich_help_panel=READING,
     ),
 ]
 NoHeader = Annotated[
     bool,
     typer.Option(
-        "--no-header", help="The first line of a CSV file is a row: columns are 0, 1, ..."
+        "--no-header",
+        help="The first line of a CSV file is a row: columns are 0, 1, ...",
+        rich_help_panel=READING,
     ),
 ]
 Missing = Annotated[
     str,
-    typer.Option(help=f"What becomes of missing values: {', '.join(FILLS)}"),
+    typer.Option(
+        help=f"What becomes of missing values: {', '.join(FILLS)}", rich_help_panel=READING
+    ),
 ]
 MaxCategories = Annotated[
-    int, typer.Option(help="A text column with more different words is refused", min=1)
+    int,
+    typer.Option(
+        help="A text column with more different words is refused", min=1, rich_help_panel=READING
+    ),
 ]
 Weight = Annotated[
-    str | None, typer.Option(help="Column with the weights of the rows", show_default=False)
+    str | None,
+    typer.Option(
+        help="Column with the weights of the rows", show_default=False, rich_help_panel=READING
+    ),
 ]
 ClassWeight = Annotated[
     str | None,
@@ -124,19 +152,31 @@ Tol = Annotated[float, typer.Option(help="Relative duality gap to prove")]
 MaxPasses = Annotated[
     float | None,
     typer.Option(
-        help="Stop after so many passes over the data; default 2,000, for newton 500 looks"
+        help="Stop after so many passes over the data; default 2,000, for newton 500 looks",
+        rich_help_panel=RUNNING,
     ),
 ]
-MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so many seconds")]
+MaxSeconds = Annotated[
+    float | None, typer.Option(help="Stop after so many seconds", rich_help_panel=RUNNING)
+]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(help="Keep the run in this file, and go on from it where it exists"),
+    typer.Option(
+        help="Keep the run in this file, and go on from it where it exists", rich_help_panel=RUNNING
+    ),
 ]
-Every = Annotated[float, typer.Option(help="Seconds between two writings of the checkpoint")]
-Seed = Annotated[int, typer.Option(help="Same seed, same bits")]
+Every = Annotated[
+    float,
+    typer.Option(help="Seconds between two writings of the checkpoint", rich_help_panel=RUNNING),
+]
+Seed = Annotated[int, typer.Option(help="Same seed, same bits", rich_help_panel=RUNNING)]
 NoCheck = Annotated[
     bool,
-    typer.Option("--no-check", help="Don't compare the checksums of an NPZ file: saves a pass"),
+    typer.Option(
+        "--no-check",
+        help="Don't compare the checksums of an NPZ file: saves a pass",
+        rich_help_panel=READING,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,14 +14,16 @@ from rich.console import Console
 from rich.table import Table
 
 from ..errors import ParameterError
-from ..files import check_writable, replacing
+from ..files import replacing
+from ..plotting import draw_path
 from . import options as o
 from .exits import guarded, notes
-from .fit import check_before_work, introduce
-from .pictures import draw_path
+from .fit import check_places, introduce
+from .groups import TableFileOptions, TrainingOptions, with_groups
+from .pictures import picture
 from .show import print_json, say
-from .strength import AlphaCount, L1Ratio, LeastShare, check_share, task_of
-from .table import TableOptions, is_balanced, prepared, words_of
+from .strength import AlphaCount, L1Ratio, LeastShare, StrengthOptions, task_of
+from .table import prepared
 
 PathPlot = Annotated[Path | None, typer.Option(help="Picture of the coefficients (png, svg, pdf)")]
 PathCsv = Annotated[
@@ -29,30 +32,31 @@ PathCsv = Annotated[
 SHOWN_STEPS = 16  # lines of the table of a path
 
 
+@dataclass(frozen=True)
+class PathStrengths(StrengthOptions):
+    """More strengths, and features that come in one by one."""
+
+    l1_ratio: L1Ratio = 1.0
+    alphas: AlphaCount = 100
+    least: LeastShare = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.l1_ratio > 0:
+            raise ParameterError(
+                "--l1-ratio 0 uses every feature at any strength: take 0.01 or more"
+            )
+
+
 @guarded
+@with_groups
 def path(
     train: o.DataFile,
     loss: o.Loss = "squared",
-    l1_ratio: L1Ratio = 1.0,
-    alphas: AlphaCount = 100,
-    least: LeastShare = 1e-3,
-    tol: o.Tol = 1e-6,
-    intercept: o.Intercept = False,
-    standardize: o.Standardize = False,
-    loss_parameters: o.LossParameters = None,
-    positive: o.Positive = None,
-    class_weight: o.ClassWeight = None,
-    target: o.Target = None,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    text: o.TextColumns = None,
-    missing: o.Missing = "refuse",
-    max_categories: o.MaxCategories = 100,
-    no_header: o.NoHeader = False,
-    format: o.Format = None,
-    features: o.Features = None,
-    zero_based: o.ZeroBased = None,
-    no_check: o.NoCheck = False,
+    *,
+    strength: PathStrengths,
+    about: TrainingOptions,
+    file: TableFileOptions,
     plot: PathPlot = None,
     csv: PathCsv = None,
     json: o.Json = False,
@@ -64,40 +68,45 @@ def path(
     """
     from ..linear_model import path as walk
 
-    chosen = o.make_loss(loss, loss_parameters)
-    table = TableOptions(
-        words_of(drop), words_of(text), missing, weight, max_categories, not no_header
-    )
-    balanced = is_balanced(class_weight)
-    if not l1_ratio > 0:
-        raise ParameterError("--l1-ratio 0 uses every feature at any strength: take 0.01 or more")
-    check_share(least)
-    check_before_work("auto", tol, None, plot, force)
-    if csv is not None:
-        check_writable(csv, force)
-    rows = prepared(train, (format, target, features, zero_based, no_check), table)
-    task = task_of(train, rows, chosen, intercept, standardize, positive, balanced)
+    chosen = o.make_loss(loss, about.loss_parameters)
+    check_places(csv, plot, force)
+    rows = prepared(train, file.reading, file.table)
+    task = task_of(train, rows, chosen, about)
     if not json:
         introduce(train, rows)
+    samples = task.whole()
     with notes().status("solving"):
         found = walk(
-            task.X, task.y, loss=chosen, l1_ratio=l1_ratio, n_alphas=alphas, eps=least,
-            fit_intercept=intercept, sample_weight=task.weight, tol=tol,
+            samples.X, samples.y, loss=chosen, l1_ratio=strength.l1_ratio,
+            n_alphas=strength.alphas, eps=strength.least, fit_intercept=about.intercept,
+            sample_weight=samples.weight, tol=about.tol,
         )  # fmt: skip
     if plot is not None:
-        draw_path(found, task.names, plot, f"{train.name}: {type(chosen).__name__}")
+        with picture(plot) as ax:
+            draw_path(ax, found.alphas, found.coefs, task.names)
+            ax.set(xlabel="alpha: strength of the penalty",
+                   title=f"{train.name}: {type(chosen).__name__}")  # fmt: skip
     if csv is not None:
         write_path(csv, found, task.names)
-    counts = np.count_nonzero(found.coefs, axis=1)
     if json:
+        counts = np.count_nonzero(found.coefs, axis=1)
         print_json({"alphas": found.alphas, "nonzero_coefficients": counts,
                     "rel_gaps": found.rel_gaps})  # fmt: skip
         return
+    print_path(found, task.names, strength.l1_ratio)
+    for what, place in (("Picture", plot), ("Coefficients", csv)):
+        if place is not None:
+            say(f"{what}: {place}")
+
+
+def print_path(found: Any, names: list[str], l1_ratio: float) -> None:
+    """Some of the steps, and what to do with them."""
+    counts = np.count_nonzero(found.coefs, axis=1)
     lines = Table("alpha", "features", "proven gap", "newest feature", box=None)
     for k in np.unique(np.linspace(0, len(counts) - 1, SHOWN_STEPS).round().astype(int)):
         lines.add_row(
             f"{found.alphas[k]:.4g}", f"{counts[k]:,}", f"{found.rel_gaps[k]:.1e}",
-            _newest(found.coefs, k, task.names),
+            _newest(found.coefs, k, names),
         )  # fmt: skip
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(lines)
     say(f"All {len(counts)} are solved to a relative gap of {found.rel_gaps.max():.1e} or less.")
@@ -105,9 +114,6 @@ def path(
         f"--l1 {l1_ratio:g}*alpha --l2 {1 - l1_ratio:g}*alpha"
     )  # fmt: skip
     say(f"spd1 fit with {meaning} solves one of them, spd1 cv finds out which predicts best.")
-    for what, place in (("Picture", plot), ("Coefficients", csv)):
-        if place is not None:
-            say(f"{what}: {place}")
 
 
 def _newest(coefs: np.ndarray, k: int, names: list[str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -13,8 +14,12 @@ from ..errors import DataError, IncompatibleError, ParameterError
 from ..io import Model
 from ..models.labels import balanced_weights
 from ..models.model import blank_model
-from ..models.scaling import standardized
+from ..models.scaling import moments, standardized
+from .groups import TrainingOptions
 from .table import Prepared
+
+if TYPE_CHECKING:
+    from ..linear_model._erm_search import Samples
 
 L1Ratio = Annotated[
     float,
@@ -24,45 +29,87 @@ AlphaCount = Annotated[int, typer.Option("--alphas", help="How many strengths to
 LeastShare = Annotated[float, typer.Option(help="Smallest alpha as a share of the largest")]
 
 
-class Task(NamedTuple):
-    """What both commands solve: features as in training, labels as the loss wants them."""
+@dataclass(frozen=True)
+class StrengthOptions:
+    """The strengths of the penalty to try."""
 
-    X: Any
-    y: np.ndarray
-    weight: np.ndarray | None
+    l1_ratio: L1Ratio = 0.0
+    alphas: AlphaCount = 30
+    least: LeastShare = 1e-4
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least < 1:
+            raise ParameterError(f"--least must be between 0 and 1, got {self.least:g}")
+
+
+class Task(NamedTuple):
+    """What both commands solve: rows of a file, labels as the loss wants them."""
+
+    rows: Prepared
+    path: Path
+    signs: np.ndarray
     names: list[str]
     model: Model
+    balanced: bool
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Weights of all rows."""
+        return balanced_weights(self.signs, self.rows.weight) if self.balanced else self.rows.weight
+
+    def whole(self) -> Samples:
+        """All rows as one model sees them."""
+        from ..linear_model._erm_search import Samples
+
+        model = self.model
+        X = standardized(model.fitting(self.rows.data.A), model.mean, model.scale)
+        return Samples(X, self.signs, self.weight)
+
+    def fold(self, train: np.ndarray, test: np.ndarray) -> tuple[Samples, Samples]:
+        """Rows to train on and rows to judge by.
+
+        Whatever is learnt, how to fill in, words, scales, weights of classes, is learnt from the
+        first alone.
+        """
+        from ..linear_model._erm_search import Samples
+
+        parts = self.rows.features(train, test, self.path)
+        if self.model.scale is not None:
+            mean, scale = moments(parts[0])
+            parts = tuple(standardized(part, mean, scale) for part in parts)
+        weights = self._fold_weights(train, test)
+        return (
+            Samples(parts[0], self.signs[train], weights[0]),
+            Samples(parts[1], self.signs[test], weights[1]),
+        )
+
+    def _fold_weights(self, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
+        given = self.rows.weight
+        if not self.balanced:
+            return (None, None) if given is None else (given[train], given[test])
+        from sklearn.utils.class_weight import compute_class_weight
+
+        classes = np.unique(self.signs)
+        of_class = compute_class_weight("balanced", classes=classes, y=self.signs[train])
+        weight = of_class[np.searchsorted(classes, self.signs)]
+        weight = weight if given is None else weight * given
+        return weight[train], weight[test]
 
 
-def task_of(
-    path: Path, rows: Prepared, loss: Any, intercept: bool, standardize: bool,
-    positive: str | None, balanced: bool,
-) -> Task:  # fmt: skip
+def task_of(path: Path, rows: Prepared, loss: Any, about: TrainingOptions) -> Task:
     """Refuse what these commands don't take, then prepare the data."""
     data = rows.data
     if data.b is None:
         raise DataError("the data has no labels: nothing to learn from")
     if isinstance(data.A, Store):
         raise IncompatibleError(f"{path} is a store: this command takes data in memory")
-    model = blank_model(data, loss, None, intercept, standardize, positive)
+    model = blank_model(data, loss, None, **about.settings)
     if model.several:
         raise DataError(
             f"there are {len(model.classes or [])} classes: name one label with --positive to tell "
             "it from the others"
         )
-    if balanced and model.classes is None:
+    if about.balanced and model.classes is None:
         raise ParameterError(f"{type(loss).__name__} has no classes to balance")
-    signs = model.signs(data.b)
-    if balanced:
-        weight: np.ndarray | None = balanced_weights(signs, rows.weight)
-    else:
-        weight = rows.weight
-    X = standardized(model.fitting(data.A), model.mean, model.scale)
     names = data.names or [f"x{j + 1}" for j in range(model.features)]
-    return Task(X, signs, weight, names, model)
-
-
-def check_share(least: float) -> None:
-    """Refuse a --least that is no share."""
-    if not 0 < least < 1:
-        raise ParameterError(f"--least must be between 0 and 1, got {least:g}")
+    return Task(rows, path, model.signs(data.b), names, model, about.balanced)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ from ..data.store import Store
 from ..errors import DataError, IncompatibleError, ParameterError, suggestion
 from ..files import Data, format_of
 from ..io import Model, read_data
-from ..io.raw_tables import read_table
-from ..io.tables import target_position
+from ..io.mixed_tables import read_table
+from ..io.split_target import target_position
 from ..models.recipe import Recipe, Table, learn_recipe
 from . import options as o
 from .exits import notes
@@ -44,12 +45,25 @@ class TableOptions(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Rows to train on, how they were made, and rows that were held out."""
+    """Rows to train on, how they were made, and rows that were held out.
+
+    ``table`` and ``learn``: the rows as the file has them, and how to learn a recipe from some.
+    """
 
     data: Data
     weight: np.ndarray | None = None
     recipe: Recipe | None = None
     held: Data | None = None
+    table: Table | None = None
+    learn: Callable[[Table], Recipe] | None = None
+
+    def features(self, train: np.ndarray, test: np.ndarray, path: Path) -> tuple[Any, Any]:
+        """Features of some rows and of others, by what the first alone tell of the columns."""
+        if self.table is None or self.learn is None:
+            return self.data.A[train], self.data.A[test]
+        mine, others = self.table.rows(train), self.table.rows(test)
+        recipe = self.learn(mine)
+        return recipe.features(mine, path), recipe.features(others, path)
 
 
 def words_of(values: Sequence[str] | None) -> list[str]:
@@ -141,15 +155,17 @@ def _from_table(
     train, test = _rows(path, b, fraction, seed, classes)
     weight = None if options.weight is None else _weights(path, options.weight, table)
     kept = table.rows(train)
-    recipe = learn_recipe(
-        kept, path, name, weight=options.weight, drop=options.drop, text=options.text,
-        missing=options.missing, most_words=options.most_words,
+    learn = partial(
+        learn_recipe, path=path, target=name, weight=options.weight, drop=options.drop,
+        text=options.text, missing=options.missing, most_words=options.most_words,
     )  # fmt: skip
+    recipe = learn(kept)
     data = Data(recipe.features(kept, path), b[train], recipe.names, name)
     held = None
     if test is not None:
         held = Data(recipe.features(table.rows(test), path, note), b[test], recipe.names, name)
-    return Prepared(data, None if weight is None else weight[train], recipe, held)
+    weight = None if weight is None else weight[train]
+    return Prepared(data, weight, recipe, held, kept, learn)
 
 
 def _target(path: Path, name: str, values: np.ndarray) -> np.ndarray:

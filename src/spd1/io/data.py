@@ -16,8 +16,9 @@ from ..errors import DataError, ParameterError
 from ..files import Data, check_writable, format_of, replacing
 from .arrays import read_npy, read_npz, write_members, write_npy, write_npz
 from .libsvm import CHUNK_BYTES, iter_libsvm, read_libsvm, write_libsvm
+from .split_target import split_target
 from .store import write_store
-from .tables import read_csv, read_parquet, split_target, write_csv, write_parquet
+from .tables import read_csv, read_parquet, write_csv, write_parquet
 
 __all__ = ["libsvm_to_npz", "read_data", "write_data"]
 
@@ -123,7 +124,10 @@ def write_data(
         A = trusted(A).toarray()
     text = data.b is not None and data.b.dtype.kind not in "fiub"
     if text and kind not in ("csv", "parquet"):
-        raise DataError(f"the labels are text, {data.b[0]!r} for one: {kind} files hold numbers")  # type: ignore[index]
+        raise DataError(
+            f"the labels are text, {str(np.asarray(data.b)[0])!r} for one, and {kind} files hold "
+            "numbers: write .csv or .parquet"
+        )
     data = data._replace(A=A)
     if kind == "libsvm":
         write_libsvm(path, A, np.zeros(A.shape[0]) if data.b is None else data.b)

@@ -17,8 +17,8 @@ from ..errors import DataError, ParameterError
 from ..files import Data, format_of
 from .arrays import read_npy, read_npz_unmended, unpacked
 from .libsvm import iter_libsvm, survey
+from .split_target import target_position
 from .table_chunks import iter_csv, iter_parquet
-from .tables import target_position
 
 __all__ = ["Source", "source_of_array", "source_of_file"]
 

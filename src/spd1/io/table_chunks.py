@@ -8,14 +8,13 @@ from typing import IO
 
 from ..errors import DataError
 from ..files import Data, open_bytes, reading, share_read
+from .split_target import split_target, target_position
 from .tables import (
     CsvHead,
     arrow_columns,
     csv_columns,
     csv_head,
     need_pyarrow,
-    split_target,
-    target_position,
 )
 
 __all__ = ["TextTargetError", "iter_csv", "iter_parquet"]

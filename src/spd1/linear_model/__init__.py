@@ -20,7 +20,7 @@ from ._logistic_cv import LogisticRegressionCV
 from ._losses import LinearSVR, QuantileRegressor
 from ._margin import LinearSVC
 from ._path import Path, path
-from ._pictures import draw_cv, draw_path
+from ._pictures import draw_cv_of, draw_path_of
 from ._regressors import ElasticNet, Lasso
 from ._ridge import LinearRegression, Ridge
 from ._ridge_classifier import RidgeClassifier
@@ -29,7 +29,7 @@ from ._shown import tools
 from ._sparse_path import enet_path, lasso_path
 from ._summary import proof_of, summary_of
 
-tools.update(draw_cv=draw_cv, draw_path=draw_path, proof_of=proof_of, summary_of=summary_of)
+tools.update(draw_cv=draw_cv_of, draw_path=draw_path_of, proof_of=proof_of, summary_of=summary_of)
 
 __all__ = [
     "ERMClassifier",

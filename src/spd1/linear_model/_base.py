@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -16,6 +15,7 @@ from ..design.intercept import Design, joined
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
+from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._kept import Kept
@@ -95,10 +95,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
         """Solve the tasks of a fit, and warn where the gap asked for was not reached."""
         design = self._design(X, weight)
-        root = self._init_callback_context(
-            max_subtasks=STEPS if len(tasks) == 1 else len(tasks),
-        )
-        root.call_on_fit_task_begin(estimator=self, X=X)
+        root = self._root_task(X, len(tasks))
         starts = self._starting_points(tasks, design)
         jobs = getattr(self, "n_jobs", None)
         if is_chunked(X):
@@ -110,8 +107,6 @@ class CertifiedModel(CallbackSupportMixin, Kept):
                 starts = [{**starts[0], **engine_for(jobs)}]
             outcomes = self._one_after_another(design, tasks, starts, root)
         else:
-            if not hasattr(self, "_skl_callbacks"):
-                root = None
             _ = design.data if design.fit_intercept else None  # made once, before threads
             contexts = [self._subtask(root, tasks, k) for k in range(len(tasks))]
             outcomes = Parallel(n_jobs=jobs, prefer="threads")(
@@ -163,8 +158,16 @@ class CertifiedModel(CallbackSupportMixin, Kept):
                 iterations = 0  # a first certified point for what is left, and out
         return outcomes
 
+    def _root_task(self, X: Any, count: int) -> Any:
+        """The fit as scikit-learn's callbacks see it; None where there are none."""
+        if not hasattr(self, "_skl_callbacks"):
+            return None
+        root = self._init_callback_context(max_subtasks=STEPS if count == 1 else count)
+        root.call_on_fit_task_begin(estimator=self, X=X)
+        return root
+
     def _subtask(self, root: Any, tasks: list[Task], k: int) -> Any:
-        if root is None or not hasattr(self, "_skl_callbacks"):
+        if root is None:
             return None
         if len(tasks) == 1:
             return root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from ..regularizers import ElasticNet
 from ._base import Task
 from ._classifiers import refuse_targets
 from ._erm import ERMClassifier, ERMRegressor
-from ._erm_search import CrossValidated
+from ._erm_search import CrossValidated, Samples
 
-__all__ = ["ERMClassifierCV", "ERMRegressorCV"]
+__all__ = ["ERMClassifierCV", "ERMRegressorCV", "cross_validated", "score_of_zeros"]
 
 
 class ERMClassifierCV(CrossValidated, ERMClassifier):
@@ -118,14 +119,14 @@ random_state, verbose
         codes = np.searchsorted(self.classes_, y)
         return list(self._tasks(codes, weight, d))
 
-    def _fold(self, X: Any, y: np.ndarray, weight: Any, train: Any, test: Any) -> list[float]:
-        lacking = np.setdiff1d(self.classes_, y[train])
+    def _fold(self, train: Samples, test: Samples) -> list[float]:
+        lacking = np.setdiff1d(self.classes_, train.y)
         if len(lacking):
             raise DataError(
                 f"a fold has no sample of class {lacking[0]} to train on: use fewer folds, or "
                 "stratified ones"
             )
-        return super()._fold(X, y, weight, train, test)
+        return super()._fold(train, test)
 
     def _judge(self, coef: np.ndarray, level: np.ndarray) -> Any:
         judge = ERMClassifier(self.loss)
@@ -216,3 +217,24 @@ verbose
         judge = ERMRegressor(self.loss)
         judge.coef_, judge.intercept_ = coef[0], level[0]
         return judge
+
+
+def cross_validated(
+    search: ERMClassifierCV | ERMRegressorCV,
+    everything: Samples,
+    folds: Iterable[tuple[Samples, Samples]],
+) -> Any:
+    """A search that has tried all alphas on folds that were prepared apart; without a final fit."""
+    search._check_parameters()
+    if isinstance(search, ERMClassifierCV):
+        search.classes_ = np.unique(everything.y)
+    search._try_alphas(everything, folds)
+    return search
+
+
+def score_of_zeros(search: ERMClassifierCV | ERMRegressorCV, samples: Samples) -> float:
+    """What a model whose coefficients are all zero scores: fails where ``scoring`` does."""
+    if isinstance(search, ERMClassifierCV):
+        search.classes_ = np.unique(samples.y)
+    zeros = np.zeros((1, samples.X.shape[1])), np.zeros(1)
+    return search._score(samples.X, samples.y, *zeros, samples.weight)

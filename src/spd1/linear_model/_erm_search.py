@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import check_scoring
@@ -18,7 +19,7 @@ from ._options import checked_alphas, number, refuse_unless, whole
 from ._path import alpha_grid
 from ._progress import Watch
 
-__all__ = ["CrossValidated", "chosen"]
+__all__ = ["CrossValidated", "Samples", "chosen"]
 
 LEAST_RATIO = 1e-3  # share of l1 that the default grid reckons with where there is less
 
@@ -43,6 +44,19 @@ def chosen(scores: np.ndarray, alphas: np.ndarray, rule: str) -> int:
     error = scores[:, best].std(ddof=1) / math.sqrt(len(scores))
     near = np.flatnonzero(mean >= mean[best] - error)
     return int(near[np.argmax(alphas[near])])
+
+
+class Samples(NamedTuple):
+    """Some of the samples, to train on or to judge by."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def some(self, which: np.ndarray) -> Samples:
+        """Those with these numbers."""
+        weight = None if self.weight is None else self.weight[which]
+        return Samples(self.X[which], self.y[which], weight)
 
 
 class CrossValidated(CertifiedModel):
@@ -77,11 +91,20 @@ class CrossValidated(CertifiedModel):
 
     def _search(self, X: Any, y: np.ndarray, weight: Any, classifier: bool) -> None:
         """Set ``alphas_``, ``scores_`` and ``alpha_``."""
+        everything = Samples(X, y, weight)
         folds = folds_of(self.cv, X, y, classifier=classifier)
-        self.alphas_ = self._grid(X, y, weight)
+        parts = ((everything.some(train), everything.some(test)) for train, test in folds)
+        self._try_alphas(everything, parts)
+
+    def _try_alphas(self, everything: Samples, parts: Iterable[tuple[Samples, Samples]]) -> None:
+        """The same for folds that may have been prepared apart: what to train on, what to judge by.
+
+        The grid of alphas follows from all samples.
+        """
+        self.alphas_ = self._grid(*everything)
         self.scores_ = np.array(
             Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._fold)(X, y, weight, train, test) for train, test in folds
+                delayed(self._fold)(train, test) for train, test in parts
             )
         )
         self.alpha_ = float(self.alphas_[chosen(self.scores_, self.alphas_, self.rule)])
@@ -98,13 +121,11 @@ class CrossValidated(CertifiedModel):
             forces.append(np.abs(p.adjoint(p.c * result.y))[: design.d].max())
         return alpha_grid(max(forces) / max(self.l1_ratio, LEAST_RATIO), self.eps, self.alphas)
 
-    def _fold(self, X: Any, y: np.ndarray, weight: Any, train: Any, test: Any) -> list[float]:
+    def _fold(self, train: Samples, test: Samples) -> list[float]:
         """Scores of all alphas, from the strongest penalty on, each from the last solution."""
-        inner = None if weight is None else weight[train]
-        outer = None if weight is None else weight[test]
-        design = Design(X[train], bool(self.fit_intercept), inner)
-        tasks = self._fold_tasks(y[train], inner, design.d)
-        judged = self._fold_tasks(y[test], None, design.d)
+        design = Design(train.X, bool(self.fit_intercept), train.weight)
+        tasks = self._fold_tasks(train.y, train.weight, design.d)
+        judged = self._fold_tasks(test.y, None, design.d)
         points: list[Any] = [None] * len(tasks)
         scores = []
         for alpha in self.alphas_:
@@ -120,9 +141,9 @@ class CrossValidated(CertifiedModel):
             level = rows[:, -1] if design.fit_intercept else np.zeros(len(rows))
             coef = rows[:, : design.d]
             if self.scoring is None:
-                scores.append(-_mean_loss(X[test], coef, level, judged, outer))
+                scores.append(-_mean_loss(test.X, coef, level, judged, test.weight))
             else:
-                scores.append(self._score(X[test], y[test], coef, level, outer))
+                scores.append(self._score(*test[:2], coef, level, test.weight))
         return scores
 
     def _score(self, X: Any, y: Any, coef: np.ndarray, level: np.ndarray, weight: Any) -> float:

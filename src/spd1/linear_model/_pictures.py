@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import IncompatibleError
-from ..plotting import STYLES, _axes
+from ..plotting import _axes, draw_path, draw_scores, label_scores
 from ._path import path
 
-__all__ = ["draw_cv", "draw_path"]
-
-NAMED = 8  # coefficients of a path that get their names
+__all__ = ["draw_cv_of", "draw_path_of"]
 
 
 class Curves(NamedTuple):
@@ -28,22 +25,14 @@ class Curves(NamedTuple):
     best: float
 
 
-def draw_cv(model: Any, ax: Any = None) -> Any:
+def draw_cv_of(model: Any, ax: Any = None) -> Any:
     """Mean score over folds with one standard error, a curve an l1_ratio, the winner marked."""
     curves = _curves(model)
     ax = _axes(ax)
     for k, (grid, scores) in enumerate(zip(curves.grids, curves.scores, strict=True)):
-        colour, marker, line = STYLES[k % len(STYLES)]
-        mean = scores.mean(axis=0)
-        error = scores.std(axis=0, ddof=1) / math.sqrt(len(scores)) if len(scores) > 1 else None
-        order = np.argsort(grid)
-        ax.errorbar(
-            grid[order], mean[order], None if error is None else error[order], color=colour,
-            marker=marker, linestyle=line, capsize=2, markersize=3, label=curves.names[k],
-        )  # fmt: skip
-    ax.axvline(curves.best, color="0.4", linestyle=":", label=f"taken: {curves.best:.3g}")
-    ax.set(xscale="log", xlabel=curves.label, ylabel=curves.score)
-    ax.legend()
+        draw_scores(ax, grid, scores, curves.names[k], k)
+    label_scores(ax, curves.score, curves.best)
+    ax.set_xlabel(curves.label)
     return ax
 
 
@@ -78,7 +67,7 @@ def _curves(model: Any) -> Curves:
     )
 
 
-def draw_path(
+def draw_path_of(
     model: Any, X: Any, y: Any, sample_weight: Any, n_alphas: int, eps: float, ax: Any
 ) -> Any:
     """Coefficients against the strength of the penalty, that of the model marked."""
@@ -92,21 +81,13 @@ def draw_path(
         sample_weight=weight,
     )  # fmt: skip
     ax = _axes(ax)
-    names = list(getattr(model, "feature_names_in_", range(found.coefs.shape[1])))
-    largest = set(np.argsort(-np.abs(found.coefs).max(axis=0))[:NAMED].tolist())
-    for j, column in enumerate(found.coefs.T):
-        if not np.any(column):
-            continue
-        label = str(names[j]) if j in largest else None
-        ax.plot(found.alphas, column, linewidth=1.0, label=label)
+    names = getattr(model, "feature_names_in_", range(found.coefs.shape[1]))
+    draw_path(ax, found.alphas, found.coefs, names)
     if strength > 0.0:
-        ax.axvline(strength, color="0.4", linestyle=":", label="the model")
-    ax.set(xscale="log", ylabel="coefficient")
+        ax.axvline(strength, color="0.4", linestyle=":")
+        ax.annotate("the model", (strength, 1.0), xycoords=("data", "axes fraction"), fontsize=8)
     ax.set_xlabel(f"l1 + l2 of the mean loss, l1_ratio {ratio:g}; rel_gap <= "
                   f"{found.rel_gaps.max():.1g}")  # fmt: skip
-    ax.invert_xaxis()
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize="small")
     return ax
 
 

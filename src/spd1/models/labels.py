@@ -17,7 +17,8 @@ def numbers(b: np.ndarray) -> np.ndarray:
     values = np.asarray(b)
     if values.dtype.kind not in "fiub":
         raise DataError(
-            f"the target holds text, {str(values[0])!r} for one: this loss needs numbers"
+            f"the target holds text, {str(values[0])!r} for one: this loss needs numbers; logistic "
+            "is for classes"
         )
     return values.astype(float)
 
@@ -44,7 +45,9 @@ def classes_of(b: np.ndarray, loss: Any, positive: str | None) -> list[Any] | No
         return [f"not {label_text(mine)}", label_text(mine)]
     if len(found) != 2 and not may_be_classes(found, loss):
         shown = ", ".join(map(label_text, found[:5])) + (", ..." if len(found) > 5 else "")
-        hint = "" if len(found) < 2 else ": name one with --positive to tell it from the others"
+        hint = ": name one with --positive to tell it from the others"
+        if len(found) < 2:
+            hint = " alone: is another column the target (--target)?"
         if len(found) > 2 and not isinstance(found[0], str):
             hint += ", or take --loss squared to predict numbers"
         raise DataError(f"{type(loss).__name__} needs two classes, the labels are {shown}{hint}")

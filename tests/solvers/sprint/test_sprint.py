@@ -200,13 +200,26 @@ def test_bounds_of_the_trace_only_improve():
     assert np.all(np.diff(found.trace.passes) >= 0.0)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "squared"])
+def test_the_trace_begins_where_the_run_did(loss):
+    """At x = 0, with the bound of y = 0; as certified by the definitions."""
+    problem = problem_of(loss, L2(1e-3), layout=sp.csr_array)
+    found = sprint(problem, 1e-2, key_of(0), Ledger(problem.stored))
+    first = found.rows[0]
+    assert (first.passes, first.seconds) == (0.0, 0.0)
+    assert first.primal == pytest.approx(problem.primal(np.zeros(problem.d)), rel=1e-12)
+    assert first.dual == problem.dual(np.zeros(problem.n)) == 0.0
+    assert first.rel_gap == pytest.approx(1.0)
+    assert first.gap > found.rows[-1].gap
+
+
 @pytest.mark.parametrize("reg", [L2(1e-4), L1(1e-3)])
 def test_a_callback_hears_of_every_look_and_may_stop(reg):
     heard = []
     found = solve(problem_of("logistic", reg), tol=1e-6, callback=heard.append)
     passes = [row.passes for row in heard]
-    assert passes == list(found.trace.passes)[: len(passes)]
-    assert len(passes) >= len(found.trace) - 1  # the loop does not ask after the last
+    assert passes == list(found.trace.passes)[1 : 1 + len(passes)]  # the first row is the start
+    assert len(passes) >= len(found.trace) - 2  # the loop does not ask after the last
     stopped = solve(problem_of("logistic", reg), tol=1e-300, callback=lambda row: True)
     assert stopped.status == "interrupted"
     assert math.isfinite(stopped.gap)

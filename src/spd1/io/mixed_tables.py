@@ -1,9 +1,12 @@
-"""CSV and Parquet files as people have them: text, missing values, any columns."""
+"""CSV and Parquet files as people have them: columns of text, missing values.
+
+Recipes (``models/recipe.py``) make features of such a table. Where all fields are numbers,
+``read_data`` needs none: ``tables``, then ``split_target``.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from ..files import open_bytes, reading
 from ..models.recipe import Table
-from .tables import csv_head, need_pyarrow
+from .tables import csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
 
 __all__ = ["read_table"]
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")  # of text: then one at least has a comma
 #: Fields that stand for a missing value, in any case of letters.
 NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
@@ -48,31 +51,15 @@ def read_table(
     table = _read_csv(path, text, header) if kind == "csv" else _read_parquet(path, text)
     twice = [name for k, name in enumerate(table.names) if name in table.names[:k]]
     if twice:
-        raise DataError(f"{path} has two columns called {twice[0]!r}")
+        raise DataError(f"{path} has two columns called {twice[0]!r}: rename one")
     return table
 
 
 def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
-    with reading(path), open_bytes(path) as stream:
-        content = stream.read().decode("utf-8-sig")
-    if "\0" in content:
-        raise DataError(f"{path} is not a CSV file: it holds zero bytes")
-    if not content.strip():
-        raise DataError(f"{path} is empty")
+    content = csv_text(path)
     head = csv_head(content[: content.find("\n") + 1 or len(content)])
     head = head if header else head._replace(names=None)
-    reader = csv.reader(io.StringIO(content), delimiter=head.delimiter, strict=True)
-    rows = []
-    try:
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != head.width:
-                raise DataError(f"{path}, line {reader.line_num}: {len(row)} fields, the first "
-                                f"line has {head.width}")  # fmt: skip
-            rows.append(row)
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}") from None
+    rows = csv_rows(path, content, head)
     names = head.names or [str(k) for k in range(head.width)]
     rows = rows[1:] if head.names else rows
     if not rows:
@@ -81,7 +68,19 @@ def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
         _values(fields, name in text)
         for name, fields in zip(names, zip(*rows, strict=True), strict=True)
     ]
+    for name, values in zip(names, columns, strict=True):
+        if name not in text:
+            _refuse_decimal_commas(path, name, values)
     return Table(names, columns, head.names is not None)
+
+
+def _refuse_decimal_commas(path: str | Path, name: str, values: np.ndarray) -> None:
+    """Numbers with a comma would be words, each of them a feature: nobody means that."""
+    there = values[values != ""] if values.dtype.kind == "U" else values[:0]
+    if len(there) and all(DECIMAL_COMMA.fullmatch(value) for value in there.tolist()):
+        raise DataError(
+            f"{path}: column {name!r} has decimal commas, such as {there[0]}: write decimal points"
+        )
 
 
 def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:
@@ -97,15 +96,7 @@ def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:
 
 
 def _read_parquet(path: str | Path, text: Collection[str]) -> Table:
-    pyarrow, parquet = need_pyarrow()
-    with reading(path):
-        if not Path(path).exists():
-            raise FileNotFoundError(path)
-        try:
-            table = parquet.read_table(path)
-        except pyarrow.lib.ArrowException as error:
-            first = (str(error) or type(error).__name__).splitlines()[0]
-            raise DataError(f"{path} is not a Parquet file ({first})") from None
+    table = open_parquet(path)
     if not table.num_rows:
         raise DataError(f"{path} has no rows")
     columns = [

@@ -1,0 +1,115 @@
+"""From columns to a matrix and a target: features are numbers, all of them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..files import Data
+from .tables import is_number
+
+__all__ = ["split_target", "target_position"]
+
+
+def split_target(
+    path: str | Path,
+    names: list[str] | None,
+    columns: Sequence[Any],
+    target: str | int | None = None,
+    features: list[str] | None = None,
+    count: int | None = None,
+    first: int = 0,
+) -> Data:
+    """Split columns into features and the target.
+
+    Parameters
+    ----------
+    path : where they come from, for messages
+    names : names of the columns, or None
+    columns : arrays
+    target : name or number (from 0; -1 is the last) of the target column; default: the last
+    features : names that a model was trained on: these columns, in this order, and a target if
+        it is there
+    count : number of features that a model was trained on, where there are no names: with as
+        many columns in the file there is no target
+    first : row of the file that the columns begin with, for messages
+    """
+    if names and len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{path} has two columns called {twice!r}: rename one")
+    if features and names:
+        return _by_name(path, names, columns, features, target)
+    if count is not None and len(columns) == count:
+        return Data(_matrix(path, names, columns, range(len(columns))), None, names)
+    where = target_position(path, names, len(columns), target)
+    rest = [k for k in range(len(columns)) if k != where]
+    if not rest:
+        raise DataError(f"{path} has one column: there is nothing beside the target")
+    A = _matrix(path, names, columns, rest, first)
+    kept = [names[k] for k in rest] if names else None
+    return Data(A, np.asarray(columns[where]), kept, names[where] if names else None)
+
+
+def _by_name(
+    path: str | Path,
+    names: list[str],
+    columns: Sequence[Any],
+    features: list[str],
+    target: str | int | None,
+) -> Data:
+    missing = [name for name in features if name not in names]
+    if missing:
+        raise DataError(f"{path} has no column {missing[0]!r}, which the model was trained on"
+                        + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))  # fmt: skip
+    A = _matrix(path, names, columns, [names.index(name) for name in features])
+    b = np.asarray(columns[names.index(target)]) if target in names else None
+    return Data(A, b, list(features), str(target) if b is not None else None)
+
+
+def target_position(
+    path: str | Path, names: list[str] | None, width: int, target: str | int | None
+) -> int:
+    """Number of the target column; the last where nothing is said."""
+    target = -1 if target is None else target
+    if names and target in names:
+        return names.index(target)
+    try:
+        number = int(target)
+    except ValueError:
+        there = f"it has {', '.join(names[:8])}" if names else "its first line has no names"
+        raise DataError(f"{path} has no column {target!r}: {there}") from None
+    if not -width <= number < width:
+        raise DataError(f"{path} has no column number {number}: it has {width}, counted from 0")
+    return number % width
+
+
+def _matrix(
+    path: str | Path,
+    names: list[str] | None,
+    columns: Sequence[Any],
+    which: Sequence[int] | range,
+    first: int = 0,
+) -> np.ndarray:
+    single = all(columns[k].dtype == np.float32 for k in which)
+    A = np.empty((len(columns[0]), len(which)), dtype=np.float32 if single else np.float64)
+    for place, k in enumerate(which):
+        column = columns[k]
+        shown = repr(names[k]) if names else f"number {k}"
+        if column.dtype.kind == "U":
+            row = next((i for i, value in enumerate(column) if not is_number(value)), 0)
+            what = f"the text {column[row][:30]!r}" if column[row] else "an empty field"
+            raise DataError(f"{path}: column {shown} has {what} in row {first + row + 1}: features "
+                            "are numbers only")  # fmt: skip
+        bad = np.flatnonzero(~np.isfinite(column.astype(float)))
+        if len(bad):
+            row = int(bad[0])
+            raise DataError(
+                f"{path}: column {shown} has {column[row]} in row {first + row + 1}: correct it, "
+                "or leave out the row or the column"
+            )
+        A[:, place] = column
+    return A

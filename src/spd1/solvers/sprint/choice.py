@@ -1,0 +1,215 @@
+"""Which kernel takes a problem, and which goes on with what another has given up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
+from ...problem import Problem
+from ..newton.tuning import FEW_ROWS, WIDE
+from ..tuning import FEW_LINES, SQUARE, VERY_TALL
+from .factor import one_factor
+from .free import lifted
+from .tuning import (
+    CHEAP_DENSE,
+    CHEAP_SPARSE,
+    EASY_ENOUGH,
+    EASY_LOGISTIC,
+    EASY_MUCH,
+    EASY_NET,
+    EASY_SQUARE,
+    EASY_TALL,
+    EASY_VERY_TALL,
+    FEW_A_ROW,
+    FEW_DENSE_COLUMNS,
+    FEW_ENTRIES,
+    HARD_SHARE,
+    LITTLE_DENSE_DATA,
+    LITTLE_SQUARE_DATA,
+    MANY_DIGITS,
+    MOST_EASY_ENTRIES,
+    MOST_ENTRIES,
+    MUCH_DATA,
+    SHORT_ROW,
+    SMALL_COPY,
+    SMALL_SHARE,
+)
+from .workers import AscentWorker, DescentWorker, NewtonCGWorker, worth_of_a_gram
+
+__all__ = ["FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind"]
+
+#: Losses that most fits are about: a kernel takes seconds to compile.
+WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
+#: On sparse rows the others take four times as long to 1e-3.
+WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
+
+
+REASONS = {
+    "ascent": "row by row in one kernel, x tied to y",
+    "descent": "column by column in one kernel",
+    "newton-cg": "Newton's steps by conjugate gradients in one kernel",
+    "newton-gram": "Newton's steps on few columns in one kernel",
+    "factor": "least squares with l2 on few columns: one factor",
+}
+THEN = ", then "  # between the kernels of a sprint
+FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
+
+
+def kind_of(problem: Problem, tol: float = 1e-3) -> str:
+    """Which kernel takes the problem, a key of ``REASONS``; "" if none does.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> kind_of(spd1.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", spd1.L1(0.1)))
+    'descent'
+    """
+    p = problem
+    if p.grid.shape != (1, 1) or not 0 < p.stored <= MOST_EASY_ENTRIES:
+        return ""
+    if one_factor(p):
+        return "factor"
+    if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
+        return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
+    near = lifted(p)
+    if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
+        return "ascent"  # an intercept: the other columns decide
+    if p.stored > MOST_ENTRIES:
+        return "ascent" if very_easy(p) else ""
+    if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
+        return ""
+    if p.loss.quadratic and p.grid.dense and p.reg.plain:
+        return ""  # and so do factors of dense least squares
+    if newton_suits(p):
+        return newton_kind(p)
+    small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
+    if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
+        return "descent"
+    if not AscentWorker.objection(p) and rows_are_easy(p):
+        return "ascent" if small or p.grid.row_major else ""
+    if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
+        return ""
+    return "descent" if small or not p.grid.row_major else ""
+
+
+def factors_settle(problem: Problem, tol: float) -> bool:
+    """Whether few dense rows are best left to small Gram matrices: l1 alone, or many digits."""
+    p = problem
+    if np.any(p.reg.l1):
+        return p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
+    return tol < MANY_DIGITS
+
+
+def very_easy(problem: Problem) -> bool:
+    """Whether l2 holds every row of much sparse data back: a few visits to each will do.
+
+    Smooth losses, that is: Newton's method on the dual took two thirds of the time with hinges.
+    """
+    p = problem
+    rows = p.grid.row_major and not p.grid.dense and p.gamma > 0.0
+    if not rows or AscentWorker.objection(p) or p.reg.l1 > 0.0:
+        return False
+    return row_ratio(p) <= EASY_MUCH
+
+
+def row_ratio(problem: Problem) -> float:
+    """Mean of c_i |a_i|^2 / (l2 gamma): how much a row's own square is, beside l2."""
+    p = problem
+    smooth = p.gamma if p.gamma > 0.0 else 1.0
+    return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
+
+
+def short_rows(problem: Problem) -> bool:
+    """Whether tall data has so few entries a row that columns hardly feel each other."""
+    p = problem
+    return p.n > SQUARE * p.d and p.d > FEW_LINES and p.stored <= FEW_A_ROW * p.n
+
+
+def newton_suits(problem: Problem) -> bool:
+    """Whether tall data had better be solved by Newton's steps than row by row.
+
+    A product with the curvature is two walks along a row and no more; a visit to a row is a prox,
+    and with a logistic loss that is as much as twenty entries. Rows that l2 holds back need few
+    visits, and long ones cost the same either way.
+    """
+    p = problem
+    if p.n <= SQUARE * p.d or p.loss.quadratic or NewtonCGWorker.objection(p):
+        return False
+    if newton_kind(p) == "newton-cg" and too_hard_for_products(p):
+        return False
+    if p.mu == 0.0:  # a column without penalty is nothing that the others take
+        return True
+    short = p.stored <= SHORT_ROW * p.n
+    if short and p.loss.probabilities and p.n >= VERY_TALL * p.d:
+        return True
+    if short_rows(p) and not p.loss.probabilities:
+        return False
+    return AscentWorker.objection(p) != "" or row_ratio(p) > EASY_ENOUGH or not rows_are_easy(p)
+
+
+def too_hard_for_products(problem: Problem) -> bool:
+    """Whether a matrix of the curvature costs less than the products a step may take.
+
+    These grow with the root of the curvature along a column over l2. On a9a and on the paper's
+    1000 x 100 Newton's method with matrices took half the time.
+    """
+    p = problem
+    l2 = np.asarray(p.reg.l2, dtype=float)
+    least = float(l2[l2 > 0.0].min())
+    bend = p.grid.square_sum / p.n / min(p.n, p.d)
+    return math.sqrt(bend / (least * p.gamma)) > HARD_SHARE * worth_of_a_gram(p)
+
+
+def newton_kind(problem: Problem) -> str:
+    """How Newton's steps are found at first.
+
+    The matrix of few columns is always right, and costs a few products with the data. On little
+    data that is less than to find out that these will not do.
+    """
+    p = problem
+    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS and p.stored <= LITTLE_DENSE_DATA
+    return "newton-gram" if few else "newton-cg"
+
+
+def gram_is_cheap(problem: Problem) -> bool:
+    """Whether least squares on tall data had better add up a Gram matrix once and for all."""
+    p = problem
+    if not p.loss.quadratic or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
+        return False
+    products = p.d if p.grid.dense else p.stored / p.n  # of an entry
+    return products <= (CHEAP_DENSE if p.grid.dense else CHEAP_SPARSE)
+
+
+def rows_are_easy(problem: Problem) -> bool:
+    """Whether a few dozen visits to every row will do.
+
+    Rows that share few columns hardly feel each other. On tall data they do, unless l2 holds each
+    back: the number of passes grows with the mean of c_i |a_i|^2 / (l2 gamma).
+    """
+    p = problem
+    ratio = row_ratio(p)
+    if p.reg.l1 > 0.0:
+        return p.n <= p.d and ratio <= EASY_NET
+    if p.n <= SQUARE * p.d:
+        return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
+    if p.n < VERY_TALL * p.d:
+        return ratio <= EASY_TALL
+    # an exponential and a logarithm a visit
+    return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
+
+
+def next_kind(kind: str, problem: Problem) -> str:
+    """Which kernel goes on with what another has given up; "" if none does.
+
+    What ascent leaves are rows that feel each other, and what conjugate gradients leave are
+    columns that do: the matrix of few of these costs a few products.
+    """
+    p, last = problem, kind.rpartition(THEN)[2]
+    if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):
+        return ""
+    if last == "ascent" and not (p.grid.dense and (p.n < p.d or p.stored > LITTLE_SQUARE_DATA)):
+        return "newton-cg"
+    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS
+    return "newton-gram" if last == "newton-cg" and few else ""
