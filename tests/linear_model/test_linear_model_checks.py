@@ -24,6 +24,7 @@ ESTIMATORS = [
     if issubclass(kind, BaseEstimator)
 ]
 
+
 @pytest.mark.filterwarnings("ignore")  # the battery fits on purpose what can't converge
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_check(estimator, check):
