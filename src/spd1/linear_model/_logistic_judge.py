@@ -27,7 +27,7 @@ class Judge(NamedTuple):
 def judging(scoring: Any, scorer: Any, classes: np.ndarray) -> Judge:
     """The judge that ``scoring`` asks for."""
     known = scoring is None or isinstance(scoring, str)
-    return Judge(knowing(scorer, classes), QUICK.get(scoring) if known else None)
+    return Judge(knowing(scorer, classes), QUICK_SCORES.get(scoring) if known else None)
 
 
 def knowing(scorer: Any, classes: np.ndarray) -> Any:
@@ -56,7 +56,7 @@ def log_likelihood(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.clip(shares[np.arange(len(codes)), codes], eps, 1.0 - eps)))
 
 
-QUICK: dict[Any, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+QUICK_SCORES: dict[Any, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     None: accuracy,
     "accuracy": accuracy,
     "neg_log_loss": log_likelihood,
@@ -72,7 +72,7 @@ def quick_scores(
     Parameters
     ----------
     kind : callable
-        What it is that is averaged: a value of ``QUICK``.
+        What it is that is averaged: a value of ``QUICK_SCORES``.
     shares_of : callable
         Probabilities of the classes by decision values, of shape (n,) for two classes.
     coefs : array of shape (k, rows, d) or (k, rows, d + 1)
