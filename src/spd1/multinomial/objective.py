@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.chunked import is_chunked
 from ..data.convert import as_matrix, as_scipy
 from ..data.crew import Crew, each, summed
+from ..data.store import Store
 from ..engines.ledger import Ledger
 from ..errors import IncompatibleError
 from ..regularizers import ElasticNet
@@ -107,6 +109,11 @@ class Objective:
         self.crew: Crew | None = None
 
     def _set_data(self, X: Any) -> None:
+        if isinstance(X, Store) or is_chunked(X):
+            raise IncompatibleError(
+                f"several classes at once need data in memory, not a {type(X).__name__}: fit one "
+                "class against the rest (LogisticRegression(multi_class='ovr'))"
+            )
         A: Any = as_matrix(X)
         self.n, self.d, self.stored = int(A.rows()), int(A.columns()), int(A.stored)
         self.size = self.d + int(self.fit_intercept)
