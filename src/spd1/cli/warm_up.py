@@ -66,7 +66,7 @@ MORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
 CROSS_VALIDATED = {"logistic": ["LogisticRegressionCV"], "squared": ["LassoCV", "ElasticNetCV"]}
 
 # What method auto takes depends on the shape: tall, about square, wide, few rows.
-SHAPES = (200, 20), (120, 80), (80, 160), (12, 200)
+SHAPES = (200, 20), (120, 80), (60, 60), (80, 160), (12, 200)
 LARGE = 1200, 60  # more entries than auto takes for small
 
 LAYOUTS_OF_DATA: dict[str, Callable[[Any], Any]] = {
@@ -117,7 +117,7 @@ def targets(loss: str, margin: np.ndarray) -> np.ndarray:
     if loss in ("logistic", "hinge", "squared hinge"):
         return np.where(margin > 0, 1.0, -1.0)
     if loss == "multinomial":
-        return np.digitize(margin, np.quantile(margin, [0.33, 0.67])).astype(float)
+        return np.asarray(np.digitize(margin, np.quantile(margin, [0.33, 0.67])), dtype=float)
     if loss in ("gamma", "tweedie"):
         return np.exp(0.5 * margin)
     return np.floor(np.exp(0.5 * margin)) if loss == "poisson" else margin

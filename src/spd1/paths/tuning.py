@@ -27,6 +27,7 @@ MEMORY = 5  # sweeps whose steps are mixed; 0 for none
 MOST_PRODUCTS = 3000  # columns of a Gram matrix
 NO_PREDICTION = 64  # columns of a Gram matrix: sweeps over fewer cost less than a prediction
 FOLD_COLUMNS = 1500  # of data whose folds are walked on products of all columns
+FEW_COLUMNS = 200  # whose products are cheap on any number of rows
 FOLD_GOAL = 0.7  # of the gap asked for: products prove what they solve
 LEFT_OF_A_COLUMN = 1e-3  # of its spread, that a training part has at least: less is a difference
 BLURRED_PRODUCTS = 1e-14  # of |b|^2: gaps by products that are rounding
