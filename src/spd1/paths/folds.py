@@ -20,7 +20,7 @@ from ..design.intercept import constant_columns
 from ..engines.blas import one_thread
 from ..problem import ROUNDED
 from .sets import minimise_products
-from .tuning import BLURRED_PRODUCTS, FEW_COLUMNS, FOLD_COLUMNS, FOLD_GOAL, LEFT_OF_A_COLUMN
+from .tuning import BLURRED_PRODUCTS, FOLD_COLUMNS, FOLD_COLUMNS_ANYWAY, FOLD_GOAL, LEFT_OF_A_COLUMN
 
 __all__ = ["FoldPath", "FoldProducts"]
 
@@ -57,7 +57,7 @@ class FoldProducts:
         """Whether products are the cheaper way: dense data with more rows than columns, or few."""
         if not isinstance(X, np.ndarray):
             return False
-        return bool(X.shape[1] <= min(max(train, FEW_COLUMNS), FOLD_COLUMNS))
+        return bool(X.shape[1] <= min(max(train, FOLD_COLUMNS_ANYWAY), FOLD_COLUMNS))
 
     def __init__(self, X: np.ndarray, y: np.ndarray, weight: Any, fit_intercept: bool) -> None:
         n, self.d = X.shape
