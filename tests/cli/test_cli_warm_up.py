@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 from contextlib import nullcontext
 
 import pytest
@@ -45,6 +47,61 @@ def test_the_list_names_the_estimators_there_are():
     functions = {"Path", "path", "enet_path", "lasso_path"}
     left_out = losses_of_others | functions | {"ERMClassifierCV", "ERMRegressorCV"}
     assert set(linear_model.__all__) - named == left_out
+
+
+# A process of its own: kernels are counted when a process first calls them.
+UNKNOWN = """
+import warnings, sys
+import numpy as np, scipy.sparse as sp
+from spd1 import linear_model
+from spd1.cli import warm_up
+from spd1.kernel import cache
+
+warnings.simplefilter("ignore")
+seen = []
+announce = cache.TALLY.load, cache.TALLY.begin
+
+for _, fit in warm_up.tasks(warm_up.USUAL | warm_up.MORE):
+    fit()
+
+
+def load():
+    seen.append(sys._getframe(1).f_locals["self"].function.__name__)
+    announce[0]()
+
+
+def begin(name, *rest):
+    seen.append(name)
+    announce[1](name, *rest)
+
+
+cache.TALLY.load, cache.TALLY.begin = load, begin
+
+rng = np.random.default_rng(1)
+for n, d in ((300, 8), (60, 60), (90, 400), (3000, 30), (700, 700)):
+    A = rng.standard_normal((n, d))
+    margin = A[:, :8] @ rng.standard_normal(8) + rng.standard_normal(n)
+    sparse = sp.random(n, d, 0.2, "csr", random_state=0)
+    for data in (A, sparse, sparse.tocsc()):
+        for loss, some in (warm_up.USUAL | warm_up.MORE).items():
+            for name, options in some:
+                model = getattr(linear_model, name)(**options)
+                if hasattr(model, "max_iter"):
+                    model.set_params(max_iter=30)
+                before = len(seen)
+                model.fit(data, warm_up.targets(loss, margin))
+                for kernel in seen[before:]:
+                    print("UNKNOWN", name, options, type(data).__name__, n, d, kernel, flush=True)
+print("DONE", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_fits_after_it_meet_no_new_kernel():
+    """Estimators of the list, at their defaults, on other shapes than those of the list."""
+    run = subprocess.run([sys.executable, "-c", UNKNOWN], capture_output=True, text=True)
+    assert "DONE" in run.stdout, run.stderr
+    assert "UNKNOWN" not in run.stdout, run.stdout
 
 
 def test_it_says_how_many_kernels_there_were(monkeypatch):

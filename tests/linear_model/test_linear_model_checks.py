@@ -24,21 +24,8 @@ ESTIMATORS = [
     if issubclass(kind, BaseEstimator)
 ]
 
-# What scikit-learn itself lists for its own LinearSVC, with the same reason: the last digits of
-# the predictions depend on the order of the work.
-EXPECTED_FAILURES = {
-    "LinearSVC": {
-        f"check_sample_weight_equivalence_on_{kind}_data": "accurate to 6 digits, 7 are asked for"
-        for kind in ("dense", "sparse")
-    }
-}
-
 
 @pytest.mark.filterwarnings("ignore")  # the battery fits on purpose what can't converge
-@parametrize_with_checks(
-    ESTIMATORS,
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
-    xfail_strict=False,
-)
+@parametrize_with_checks(ESTIMATORS)
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from spd1 import DataError, Huber, IncompatibleError, ParameterError
 from spd1 import linear_model as ours
@@ -157,7 +158,7 @@ MEANINGLESS = [
     (ours.LogisticRegression(C="1"), "C must be a number"),
     (ours.LogisticRegression(l1_ratio=1.5), "l1_ratio must be"),
     (ours.LogisticRegression(tol=-1.0), "tol must be"),
-    (ours.LogisticRegression(max_iter=0), "max_iter must be"),
+    (ours.LogisticRegression(max_iter=-1), "max_iter must be"),
     (ours.LogisticRegression(n_jobs=0), "n_jobs must be"),
     (ours.LogisticRegression(verbose=-1), "verbose must be"),
     (ours.LogisticRegression(fit_intercept="yes"), "fit_intercept must be"),
@@ -271,3 +272,18 @@ def test_separable_data_without_penalty_end_at_the_floor():
     assert model.rel_gap_ <= model.tol
     assert "of the objective at the start" in str(model.certificate_)
     assert list(model.predict(X)) == [0, 1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_iteration_certifies_the_starting_point(classes):
+    """As in scikit-learn max_iter=0 shows the state before the first step; here with its gap."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % classes
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = ours.LogisticRegression(max_iter=0).fit(X, y)
+    assert np.all(model.coef_ == 0.0)
+    assert model.n_iter_.tolist() == [0]
+    np.testing.assert_allclose(model.predict_proba(X), 1.0 / classes)
+    best = ours.LogisticRegression(tol=1e-10).fit(X, y)
+    left = model.certificate_.primal - best.certificate_.primal
+    assert model.dual_gap_ >= left > 0.0

@@ -7,7 +7,7 @@ import pytest
 import sklearn.linear_model as peer
 from sklearn import config_context
 from sklearn.datasets import load_iris
-from sklearn.metrics import brier_score_loss, get_scorer, log_loss
+from sklearn.metrics import brier_score_loss, get_scorer, log_loss, make_scorer
 from sklearn.model_selection import GroupKFold, KFold
 
 from spd1 import linear_model as ours
@@ -158,3 +158,34 @@ def test_types_are_those_of_the_solver_named(solver, kind, iris):
     assert model.n_iter_.dtype == np.int32
     split = ours.LogisticRegression(multi_class="ovr").fit(X, y)
     assert split.n_iter_.shape == (3,)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+@pytest.mark.parametrize("kind", ["two", "three", "ovr"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quick_scores_are_those_of_the_scorers(scoring, kind, weighted):
+    """A name is computed at once for all Cs; a scorer as an object is called for each."""
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["c", "a", "b"])[y]
+    if kind == "two":
+        y = np.where(y == "a", "a", "z")
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float) if weighted else None
+    same = {"Cs": [0.01, 1.0, 10.0], "cv": 3, "tol": 1e-8}
+    same["multi_class"] = "ovr" if kind == "ovr" else "multinomial"
+    quick = ours.LogisticRegressionCV(scoring=scoring, **same).fit(X, y, weight)
+    asked = ours.LogisticRegressionCV(scoring=get_scorer(scoring), **same).fit(X, y, weight)
+    np.testing.assert_allclose(quick.scores_, asked.scores_, rtol=1e-12)
+
+
+def test_folds_that_lack_a_class_are_scored_quickly_too():
+    X, y = load_iris(return_X_y=True)
+    folds = [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(100, 150))]
+    for name in ("accuracy", "neg_log_loss"):
+        quick = ours.LogisticRegressionCV(Cs=[1.0], cv=folds, scoring=name).fit(X, y)
+        scorer = get_scorer(name)
+        if name == "neg_log_loss":
+            scorer = make_scorer(
+                log_loss, greater_is_better=False, response_method="predict_proba", labels=[0, 1, 2]
+            )
+        asked = ours.LogisticRegressionCV(Cs=[1.0], cv=folds, scoring=scorer).fit(X, y)
+        np.testing.assert_allclose(quick.scores_, asked.scores_, rtol=1e-12)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from test_multinomial_bound import NETS, K, data
 
+from spd1 import write_store
 from spd1.errors import DataError, IncompatibleError, ParameterError
 from spd1.multinomial import precondition, proximal, smooth
 from spd1.multinomial.kernels import descend_by_class
@@ -265,3 +266,12 @@ def test_without_penalty_coefficients_are_the_centred_ones(fit_intercept):
     np.testing.assert_allclose(found.x.sum(axis=0), 0.0, atol=1e-10)
     assert np.abs(found.x).max() < 10.0
     assert found.rel_gap < 1e-9
+
+
+def test_data_that_is_not_in_memory_is_refused_with_what_to_do(tmp_path):
+    X, labels, _ = data()
+    store = write_store(tmp_path / "store", X, labels.astype(float))
+    array = pytest.importorskip("dask.array")
+    for given in (store, array.from_array(X, chunks=20)):
+        with pytest.raises(IncompatibleError, match="multi_class='ovr'"):
+            solve_multinomial(given, labels, K, NETS["l2"])

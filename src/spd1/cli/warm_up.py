@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from ..errors import DataError, IncompatibleError
 from ..kernel.announce import TALLY, watching
 from ..kernel.shipped import builder_environment, write_manifest
+from ..multinomial.ascent import Ascent
+from ..multinomial.objective import Objective
+from ..multinomial.proximal import Proximal, WorkingSet
+from ..regularizers import ElasticNet
 from .exits import INTERRUPTED, guarded
 from .show import say
 
@@ -39,6 +44,7 @@ Into = Annotated[
 # Estimators by loss: what spd1.linear_model fits by default, and what else they are taken for.
 USUAL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "logistic": [("LogisticRegression", {}), ("LogisticRegression", {"l1_ratio": 1.0})],
+    "multinomial": [("LogisticRegression", {}), ("LogisticRegression", {"l1_ratio": 1.0})],
     "squared": [
         ("Ridge", {}),
         ("Lasso", {"alpha": 0.1}),
@@ -60,7 +66,7 @@ MORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
 CROSS_VALIDATED = {"logistic": ["LogisticRegressionCV"], "squared": ["LassoCV", "ElasticNetCV"]}
 
 # What method auto takes depends on the shape: tall, about square, wide, few rows.
-SHAPES = (200, 20), (120, 80), (80, 160), (12, 200)
+SHAPES = (200, 20), (120, 80), (60, 60), (80, 160), (12, 200)
 LARGE = 1200, 60  # more entries than auto takes for small
 
 LAYOUTS_OF_DATA: dict[str, Callable[[Any], Any]] = {
@@ -89,12 +95,29 @@ def tasks(losses: dict[str, list[tuple[str, dict[str, Any]]]]) -> Iterator[Task]
                 if (n, d) == SHAPES[0]:
                     for name in CROSS_VALIDATED.get(loss, ()):
                         yield f"{loss}, {layout}", bound(getattr(linear_model, name)().fit, data, b)
+                if loss == "multinomial" and (n, d) == SHAPES[0]:
+                    yield f"{loss}, {layout}", partial(steps_of_large_data, data, b.astype(int))
+
+
+def steps_of_large_data(data: Any, labels: np.ndarray) -> None:
+    """Sweeps over columns, and over rows of sparse data: small multinomial fits take no such."""
+    for net in (ElasticNet(l1=1e-3), ElasticNet(l2=1e-3)):
+        one = Objective(data, labels, 3, None, net, True)
+        point = one.at(one.start())
+        if net.l1 > 0.0:
+            work = WorkingSet(one, np.ones_like(point.x, dtype=bool))
+            z = point.x[work.column, work.cls]
+            Proximal(one).by_columns(point, work, z, np.zeros_like(z), 1.0)
+        elif one.sparse:
+            Ascent(one, point.x, np.zeros((one.K, one.n))).one_pass()
 
 
 def targets(loss: str, margin: np.ndarray) -> np.ndarray:
     """Labels, counts or numbers, as the loss asks."""
     if loss in ("logistic", "hinge", "squared hinge"):
         return np.where(margin > 0, 1.0, -1.0)
+    if loss == "multinomial":
+        return np.asarray(np.digitize(margin, np.quantile(margin, [0.33, 0.67])), dtype=float)
     if loss in ("gamma", "tweedie"):
         return np.exp(0.5 * margin)
     return np.floor(np.exp(0.5 * margin)) if loss == "poisson" else margin

@@ -20,7 +20,7 @@ from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._kept import Kept
 from ._options import check_common, solver_of
-from ._progress import STEPS, Watch, warn_unless_converged
+from ._progress import AT_ONCE, STEPS, Watch, warn_unless_converged
 from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -46,6 +46,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
 
     _default_solver = "auto"
     _exact = POLISHED
+    _least_iterations = 1  # that max_iter may be
     _chunks = True  # whether fit takes a dask array
     coef_: Any
     intercept_: Any
@@ -155,7 +156,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
             result, watch = outcome
             stopped = result.status == "interrupted" and result.rel_gap > self._tol()
             if stopped and watch.reason in ("", "Ctrl-C"):
-                iterations = 0  # a first certified point for what is left, and out
+                iterations = AT_ONCE  # a first certified point for what is left, and out
         return outcomes
 
     def _root_task(self, X: Any, count: int) -> Any:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from ..design.intercept import Design
 from ..errors import ParameterError
 from ..regularizers import ElasticNet
 from ..result import Result
+from ._base import Task
 from ._chunked import rowwise
 from ._classifiers import CertifiedClassifier, log_probabilities, probabilities
 from ._multinomial import SeveralClasses
@@ -50,13 +52,13 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
         A solver of scikit-learn, which asks for the problem that it solves ("liblinear": with a
         penalised intercept), or a method of ``spd1.solve``, such as "spd1:saga".
     max_iter : int, default 1000
-        Limit on iterations: looks at the certificate.
+        Limit on iterations: looks at the certificate. 0 certifies the starting point.
     verbose : int, default 0
         Above 0 shows a live line.
     warm_start : bool, default False
         Start from the last fit.
     n_jobs : int, optional
-        Threads of the one fit that two classes take; with "ovr", classes fitted at the same time.
+        Threads of the one fit; with "ovr" and several classes, classes fitted at the same time.
         None: one, -1: as many as there are cores.
     multi_class : {"multinomial", "ovr"}, default "multinomial"
         What three and more classes are: one model, or one against the rest each. "auto" is the
@@ -86,6 +88,7 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
     """
 
     _default_solver = "lbfgs"
+    _least_iterations = 0
 
     def __init__(
         self,
@@ -141,6 +144,13 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
 
     def _regularizer(self, total: float, d: int) -> ElasticNet:
         return logistic_net(self.C, logistic_ratio(self.penalty, self.l1_ratio), total)
+
+    def _starting_points(self, tasks: list[Task], design: Design) -> list[dict[str, Any]]:
+        starts = super()._starting_points(tasks, design)
+        if self.max_iter != 0 or self._multinomial:
+            return starts
+        zero = np.zeros(design.d + int(design.fit_intercept))  # where it ends, too
+        return [{"x0": zero, **start} for start in starts]
 
     def _keep(self, results: list[Result], watches: list[Watch], dtype: Any = np.float64) -> None:
         super()._keep(results, watches, np.float64 if self.solver == "liblinear" else dtype)

@@ -21,7 +21,8 @@ from ..errors import ParameterError
 from ._classifiers import refuse_targets
 from ._cv import folds_of
 from ._logistic import LogisticRegression, logistic_net, logistic_ratio, warn_of_penalty
-from ._logistic_folds import Fold, FoldModel, by_class, fold_of, judging
+from ._logistic_folds import Fold, FoldModel, by_class, fold_of
+from ._logistic_judge import judging
 from ._options import flag, number, whole
 
 __all__ = ["LogisticRegressionCV"]
@@ -202,7 +203,7 @@ intercept_scaling, random_state, multi_class
         folds = folds_of(self.cv, data, labels, classifier=True, **splitting)
         grid = np.logspace(-4, 4, int(self.Cs)) if np.ndim(self.Cs) == 0 else np.ravel(self.Cs)
         self.Cs_, self.l1_ratios_ = np.asarray(grid, dtype=float), np.array(self._ratios(), float)
-        judge = judging(self._get_scorer(), classes)
+        judge = judging(self.scoring, self._get_scorer(), classes)
         outcomes: list[Fold] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(fold_of)(
                 self._model(codes, weight, data.shape[1]), data, labels, codes, weight, split,
@@ -211,8 +212,7 @@ intercept_scaling, random_state, multi_class
             for split in folds
             for ratio in self.l1_ratios_
         )  # fmt: skip
-        shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
-        self._keep_folds([np.array(part) for part in zip(*outcomes, strict=True)], shape)
+        self._keep_folds([np.array(part) for part in zip(*outcomes, strict=True)], len(folds))
         if self.refit:
             super()._fit(X, y, sample_weight)
         else:
@@ -232,8 +232,9 @@ intercept_scaling, random_state, multi_class
         model.classes_, model.n_features_in_ = self.classes_, d
         return model
 
-    def _keep_folds(self, parts: list[np.ndarray], shape: tuple[int, int, int]) -> None:
+    def _keep_folds(self, parts: list[np.ndarray], folds: int) -> None:
         scores, coefs, iterations, gaps = parts
+        shape = (folds, len(self.l1_ratios_), len(self.Cs_))
         self.scores_ = scores.reshape(shape)
         self.coefs_paths_ = coefs.reshape(shape + coefs.shape[2:])
         self._fold_iterations, self.rel_gaps_ = iterations.reshape(shape), gaps.reshape(shape)
@@ -267,8 +268,7 @@ intercept_scaling, random_state, multi_class
         )
 
     def _regularizer(self, total: float, d: int) -> Any:
-        ratio = None if self.penalty is None else self.l1_ratio
-        return logistic_net(self.C, ratio, total)
+        return logistic_net(self.C, None if self.penalty is None else self.l1_ratio, total)
 
     # Afterwards
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import make_scorer
+import scipy.sparse as sp
 from sklearn.utils.validation import _check_method_params
 
 from ..design.intercept import Design
 from ..multinomial.tuning import NEVER
+from ..paths.logistic import LogisticWalk
 from ._base import Task
-from ._logistic import LogisticRegression, logistic_net
+from ._classifiers import probabilities
+from ._logistic import LogisticRegression, class_shares, logistic_net
+from ._logistic_judge import Judge, quick_scores
+from ._options import solver_of
 from ._progress import Watch
+from .tuning import DEFAULT_TOL, EXACT_FOLDS, POLISHED
 
-__all__ = ["Fold", "FoldModel", "by_class", "fold_of", "judging"]
+LEAST_STEPPED = 1e-12  # relative gap below which ``solve`` is asked
+
+__all__ = ["Fold", "FoldModel", "by_class", "fold_of"]
 
 
 class Fold(NamedTuple):
@@ -28,25 +34,13 @@ class Fold(NamedTuple):
     rel_gaps: np.ndarray
 
 
-def judging(scorer: Any, classes: np.ndarray) -> Any:
-    """The scorer, told of all classes where it asks for them: a fold's test rows may lack some."""
-    function = getattr(scorer, "_score_func", None)
-    asked = inspect.signature(function).parameters if function is not None else {}
-    if "labels" not in asked:
-        return scorer
-    more = {"labels": classes}
-    if len(classes) == 2 and "pos_label" in asked:
-        more["pos_label"] = classes[-1]
-    return make_scorer(
-        function, greater_is_better=scorer._sign == 1, response_method=scorer._response_method,
-        **{**more, **getattr(scorer, "_kwargs", {})},
-    )  # fmt: skip
-
-
 class FoldModel(LogisticRegression):
     """A model that a fold is fitted with, whatever classes the fold has."""
 
-    _exact = math.inf  # folds end at tol
+    @property
+    def _exact(self) -> float:  # type: ignore[override]
+        """Folds end at tol; who asks for less than its default gets a fit as exact as others."""
+        return math.inf if self._tol() >= DEFAULT_TOL else POLISHED
 
     def _refuse_empty_side(self, b: np.ndarray, c: np.ndarray | None) -> None:
         """Nothing is refused: ``_solved`` knows what to do."""
@@ -67,10 +61,14 @@ class FoldModel(LogisticRegression):
         gaps = np.zeros(len(order))
         for t, task in enumerate(tasks):
             start: dict[str, Any] = {}
+            steps = self._steps(design, task, ratio)
             total = float(len(codes)) if task.weight is None else float(task.weight.sum())
             for k in order:
                 net = logistic_net(float(Cs[k]), ratio, total)
-                x, looks, gap = self._solved(design, task._replace(reg=net), start)
+                outcome = None if steps is None else self._stepped(steps, net.l2)
+                if outcome is None:
+                    outcome = self._solved(design, task._replace(reg=net), start)
+                x, looks, gap = outcome
                 start = {"x0": x}
                 found[k, slice(None) if self._multinomial else t] = x
                 iterations[k] = max(iterations[k], looks)
@@ -79,6 +77,23 @@ class FoldModel(LogisticRegression):
         if column is not None:
             found[..., -1] *= column
         return Fold(np.full(len(order), np.nan), found, iterations, gaps)
+
+    def _steps(self, design: Design, task: Task, ratio: float | None) -> LogisticWalk | None:
+        """Newton's steps from penalty to penalty, where they are the fastest way."""
+        X = design.X
+        if self._multinomial or ratio != 0.0 or solver_of(self.solver, "lbfgs") != "auto":
+            return None
+        if not LogisticWalk.suits(X) or self._only_level(task) is not None:
+            return None
+        X = X.toarray() if sp.issparse(X) else X
+        return LogisticWalk(X, task.b, task.weight, design.fit_intercept)
+
+    def _stepped(self, steps: LogisticWalk, l2: float) -> tuple[np.ndarray, int, float] | None:
+        """Coefficients, steps, relative gap; None if ``solve`` has to be asked."""
+        if not l2 > 0.0:
+            return None
+        goal = EXACT_FOLDS if self._tol() <= DEFAULT_TOL else math.inf
+        return steps.step(l2, max(self._tol(), LEAST_STEPPED), goal, self._iterations())
 
     def _solved(
         self, design: Design, task: Task, start: dict[str, Any]
@@ -115,18 +130,26 @@ class FoldModel(LogisticRegression):
             scores.append(judge(self, X, y, **params))
         return fold._replace(scores=np.array(scores, dtype=float))
 
+    def judged_quickly(self, fold: Fold, X: Any, codes: Any, kind: Any, weight: Any) -> Fold:
+        """The same by one of the scores that need no scorer."""
+        shares = class_shares if self._multinomial else probabilities
+        return fold._replace(scores=quick_scores(kind, shares, fold.coefs, X, codes, weight))
+
 
 def fold_of(
     model: FoldModel, X: Any, y: np.ndarray, codes: np.ndarray, weight: Any,
-    split: tuple[np.ndarray, np.ndarray], Cs: np.ndarray, ratio: float | None, judge: Any,
+    split: tuple[np.ndarray, np.ndarray], Cs: np.ndarray, ratio: float | None, judge: Judge,
     params: dict[str, Any],
 ) -> Fold:  # fmt: skip
-    """Fit on one part of a split, score on the other."""
+    """Fit on one part of a split, score on the other: by a quick score, or by a scorer."""
     train, test = split
     part = None if weight is None else weight[train]
     fold = model.walk(X[train], codes[train], part, Cs, ratio)
     chosen = _check_method_params(X, params, indices=test)
-    return model.judged(fold, X[test], y[test], judge, chosen)
+    if judge.quick is not None and set(chosen) <= {"sample_weight"}:
+        weight = chosen.get("sample_weight")
+        return model.judged_quickly(fold, X[test], codes[test], judge.quick, weight)
+    return model.judged(fold, X[test], y[test], judge.scorer, chosen)
 
 
 def by_class(

@@ -94,6 +94,12 @@ class LinearSVR(CertifiedRegressor):
     def _penalises_intercept(self) -> bool:
         return bool(self.penalize_intercept)
 
+    def _shape_like(self, y: np.ndarray) -> None:
+        """As liblinear has it: an intercept is an array of one."""
+        super()._shape_like(y)
+        if self.fit_intercept:
+            self.intercept_ = np.atleast_1d(self.intercept_)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         number(self.C, "C", high=1e300, open_low=True)

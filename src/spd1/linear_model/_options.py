@@ -149,7 +149,7 @@ def check_common(estimator: Any) -> None:
     if "tol" in params:
         number(params["tol"], "tol")  # 0: as far as rounding allows, with a warning
     if params.get("max_iter") is not None:
-        whole(params["max_iter"], "max_iter")
+        whole(params["max_iter"], "max_iter", getattr(estimator, "_least_iterations", 1))
     if params.get("max_seconds") is not None:
         number(params["max_seconds"], "max_seconds", open_low=True)
     for name in ("fit_intercept", "warm_start", "positive"):

@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..result import Progress, Result
 
-__all__ = ["STEPS", "Watch", "warn_unless_converged"]
+__all__ = ["AT_ONCE", "STEPS", "Watch", "warn_unless_converged"]
 
 IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
 AT_ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
 PATIENT_LOOKS = 20  # ... after so many of them
 LEAST_GOAL = 1e-16  # relative gap at which the bar is full where tol is less
+AT_ONCE = -1  # as max_iter: after Ctrl-C, a first certified point and no more
 STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
 
 
@@ -26,7 +27,7 @@ class Watch:
     Parameters
     ----------
     max_iter : int
-        Looks after which to stop.
+        Looks after which to stop; 0: at the starting point.
     tol : float
     context : sklearn.callback.CallbackContext, optional
         Task whose ``STEPS`` subtasks are the way to ``tol``.
@@ -58,7 +59,7 @@ class Watch:
         if self.context is not None and self.advance(self.reached(row.rel_gap)):
             self.reason = "a callback asked to stop"
         elif self.looks > self.max_iter:
-            self.reason = "max_iter" if self.max_iter else "Ctrl-C"
+            self.reason = "Ctrl-C" if self.max_iter == AT_ONCE else "max_iter"
         return bool(self.reason) or self.settled(row.rel_gap)
 
     def settled(self, rel_gap: float) -> bool:
@@ -102,7 +103,7 @@ class Watch:
     @property
     def iterations(self) -> int:
         """Looks after which work went on; a direct solution counts as one."""
-        return max(min(self.looks, self.max_iter), 0 if self.warm else 1)
+        return max(min(self.looks, self.max_iter), 0 if self.warm or self.max_iter == 0 else 1)
 
 
 ADVICE: dict[str, str] = {

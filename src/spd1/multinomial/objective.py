@@ -16,11 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.chunked import is_chunked
 from ..data.convert import as_matrix, as_scipy
 from ..data.crew import Crew, each, summed
+from ..data.store import Store
 from ..engines.ledger import Ledger
-from ..errors import DataError, IncompatibleError
+from ..errors import IncompatibleError
 from ..regularizers import ElasticNet
+from .checks import checked_labels, checked_weights
+from .tuning import KEPT_ENTRIES
 
 __all__ = ["Objective", "Point", "softmax"]
 
@@ -94,8 +98,8 @@ class Objective:
         self.fit_intercept = fit_intercept
         self._set_data(X)
         self.K = int(classes)
-        self.labels = _checked_labels(labels, self.n, self.K)
-        self.c = _checked_weights(weight, self.n)
+        self.labels = checked_labels(labels, self.n, self.K)
+        self.c = checked_weights(weight, self.n)
         self.share = np.bincount(self.labels, self.c, minlength=self.K)  # weight of each class
         self.l2_rows = np.full((self.size, 1), self.l2)
         if fit_intercept:
@@ -105,6 +109,11 @@ class Objective:
         self.crew: Crew | None = None
 
     def _set_data(self, X: Any) -> None:
+        if isinstance(X, Store) or is_chunked(X):
+            raise IncompatibleError(
+                f"several classes at once need data in memory, not a {type(X).__name__}: fit one "
+                "class against the rest (LogisticRegression(multi_class='ovr'))"
+            )
         A: Any = as_matrix(X)
         self.n, self.d, self.stored = int(A.rows()), int(A.columns()), int(A.stored)
         self.size = self.d + int(self.fit_intercept)
@@ -186,7 +195,17 @@ class Objective:
         return p, log_sums
 
     def dense_rows(self, which: Any) -> np.ndarray:
-        """Some rows of A, the column of ones included."""
+        """Some rows of A, the column of ones included; all of a small one are kept."""
+        if isinstance(which, slice) and self.n * self.size <= KEPT_ENTRIES:
+            self.ledger.entries += self.n * self.size
+            return self._all_rows
+        return self._dense_rows(which)
+
+    @cached_property
+    def _all_rows(self) -> np.ndarray:
+        return self._dense_rows(slice(None))
+
+    def _dense_rows(self, which: Any) -> np.ndarray:
         rows = self.X[which].toarray() if self.sparse else self.X[which]
         self.ledger.entries += rows.size
         return np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
@@ -277,24 +296,3 @@ def _lines(A: Any, which: slice) -> Any:
     ends = A.indptr[which.start : which.stop + 1] - first
     shape = (which.stop - which.start, A.shape[1])
     return sp.csr_array((A.data[first:last], A.indices[first:last], ends), shape=shape)
-
-
-def _checked_labels(labels: Any, n: int, classes: int) -> np.ndarray:
-    found = np.asarray(labels)
-    if found.shape != (n,) or found.dtype.kind not in "iu":
-        raise DataError(f"labels must be {n} whole numbers, one a row of the data")
-    if classes < 2 or found.min() < 0 or found.max() >= classes:
-        raise DataError(f"labels must be from 0 to {classes - 1}, with at least two classes")
-    return found.astype(np.intp)
-
-
-def _checked_weights(weight: Any, n: int) -> np.ndarray:
-    if weight is None:
-        return np.full(n, 1.0 / n)
-    c = np.asarray(weight, dtype=float)
-    if c.shape != (n,) or not np.all(np.isfinite(c)) or np.any(c < 0.0):
-        raise DataError(f"weights must be {n} finite numbers that are not negative")
-    total = float(c.sum())
-    if not total > 0.0 or not math.isfinite(total):
-        raise DataError("weights are zero everywhere, or too large to be added up")
-    return c / total

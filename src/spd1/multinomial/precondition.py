@@ -87,6 +87,7 @@ class Whole:
         D, K = objective.size, objective.K
         most = ROWS_PER_UNKNOWN * D * K if objective.l2 > 0.0 else objective.n
         which, factor = some_rows(objective, most)
+        self.exact = isinstance(which, slice)  # all rows: a step needs no correction
         A = objective.dense_rows(which)
         H = newton_matrix(A, factor * objective.c[which], chances[:, which])
         objective.ledger.products += 0.5 * len(A) * (D * K) ** 2
@@ -111,6 +112,7 @@ class Blocks:
     """The blocks of each class with itself, of some rows, factored."""
 
     early_share = EARLY_SHARE
+    exact = False
 
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         which, factor = some_rows(objective, ROWS_PER_COLUMN * objective.size)
@@ -133,6 +135,7 @@ class Diagonal:
     """The diagonal alone."""
 
     early_share = LOOSE_SHARE
+    exact = False
 
     def __init__(self, objective: Objective, chances: np.ndarray) -> None:
         bend = chances * (1.0 - chances) * objective.c

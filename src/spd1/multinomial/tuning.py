@@ -12,6 +12,7 @@ ROWS_PER_COLUMN = 12  # rows that stand for all others in those
 CONJUGATE_STEPS = 20  # that blocks are expected to need, and the whole matrix not
 DIAGONAL_STEPS = 60  # that a diagonal is expected to need
 FACTOR_DAMPINGS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)  # shares of a diagonal, until a factor exists
+KEPT_ENTRIES = 1_000_000  # of all rows with a column of ones, kept from step to step
 SCALED_COPY = 4_000_000  # numbers of a scaled copy of some rows
 
 # Conjugate gradients

@@ -21,7 +21,7 @@ from .curved_kernels import extrapolate, sweep_lines
 from .kernels import settle
 from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, NO_PREDICTION, ROOM, SETTLE_ROUNDS
 
-__all__ = ["GramSet", "LineSet", "Set", "SweptSet"]
+__all__ = ["GramSet", "LineSet", "Set", "SweptSet", "minimise_products"]
 
 
 class Set:
@@ -104,21 +104,9 @@ class GramSet(Set):
         self.g = np.concatenate([self.g, part[:, :old] @ self.z[:old] - self.h[old:]])
 
     def minimise(self, l1: float, l2: float, goal: float) -> None:
-        """Move z until the gap of the columns here is what a look may find.
-
-        Sweeps, and Newton's step where they would take longer.
-        """
+        """Move z until the gap of the columns here is what a look may find."""
         self.table[:, 1], self.table[:, 2] = l1, l2
-        size = len(self.ids)
-        G = self.G[:size, :size]
-        rest = l1, l2, self.lower == 0.0, self.square, goal
-        for _ in range(SETTLE_ROUNDS):
-            free = float(np.count_nonzero(self.z))
-            price = (FACTOR * free**3 + CALL) / (ENTRY * size * max(free, 1.0) + 1e-7)
-            if settle(self.G, self.h, self.z, self.g, *rest, GRAM_PATIENCE, max(price, 4.0)):
-                return
-            if newton_on_gram(G, self.table, self.z, self.g) <= 0.0:
-                self.g = G @ self.z - self.h  # rounding may have crept in
+        minimise_products(self.G, self.h, self.table, self.z, self.g, self.square, goal)
 
     def predict(self, t: float) -> None:
         super().predict(t if len(self.z) > NO_PREDICTION else 0.0)
@@ -127,6 +115,29 @@ class GramSet(Set):
         size = len(self.ids)
         self.z += dz
         self.g += self.G[:size, :size] @ dz
+
+
+def minimise_products(
+    G: np.ndarray, h: np.ndarray, table: np.ndarray, z: np.ndarray, g: np.ndarray, square: float,
+    goal: float,
+) -> None:  # fmt: skip
+    """Move z, and g = G z - h with it, until the gap by products is ``goal`` of the objective.
+
+    Sweeps, and Newton's step where they would take longer. G may be larger than z; ``table`` has
+    l1, l2 and bounds, which are the same for all, and ``square`` is that of the targets.
+    """
+    size = len(z)
+    if size == 0:
+        return
+    part = G[:size, :size]
+    rest = table[0, 1], table[0, 2], table[0, 3] == 0.0, square, goal
+    for _ in range(SETTLE_ROUNDS):
+        free = float(np.count_nonzero(z))
+        price = (FACTOR * free**3 + CALL) / (ENTRY * size * max(free, 1.0) + 1e-7)
+        if settle(G, h, z, g, *rest, GRAM_PATIENCE, max(price, 4.0)):
+            return
+        if newton_on_gram(part, table, z, g) <= 0.0:
+            g[:] = part @ z - h  # rounding may have crept in
 
 
 class SweptSet(Set):

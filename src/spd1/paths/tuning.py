@@ -26,3 +26,15 @@ DESCENT = 1e-2  # of what a model promises that a step must keep
 MEMORY = 5  # sweeps whose steps are mixed; 0 for none
 MOST_PRODUCTS = 3000  # columns of a Gram matrix
 NO_PREDICTION = 64  # columns of a Gram matrix: sweeps over fewer cost less than a prediction
+FOLD_COLUMNS = 1500  # of data whose folds are walked on products of all columns
+FOLD_COLUMNS_ANYWAY = 200  # whose products are cheap on any number of rows
+FOLD_GOAL = 0.7  # of the gap asked for: products prove what they solve
+LEFT_OF_A_COLUMN = 1e-3  # of its spread, that a training part has at least: less is a difference
+BLURRED_PRODUCTS = 1e-14  # of |b|^2: gaps by products that are rounding
+
+# Logistic regression with l2
+LOGISTIC_COLUMNS = 100  # few enough for a factor a step
+LOGISTIC_ENTRIES = 200_000  # of small data
+LOGISTIC_STEPS = 60  # of Newton's method at one penalty
+WORTH_A_LOOK = 1e-2  # of the objective, that a step's model falls by at most before a look
+STEPS_BEYOND = 2  # beyond tol, each of which less than halves the gap

@@ -71,7 +71,7 @@ LOOK_PIECES = 16  # that rows are cut into
 # Ascent on tiles of rows, each on its own for some passes: a cluster
 PASS_LEVELS = 6  # of passes a round: 1, 2, 4, ... 32
 TESTED = 2  # rounds after which what they gained is compared
-ROUND_SECONDS = 4e-3  # a message to every worker and its answer (docs/howto/cluster.md)
+ROUND_SECONDS = 4e-3  # a message to every worker and its answer (docs/laboratory/cluster.md)
 WIRE_SECONDS = 8e-9  # a number on its way: 1 GB/s
 SLOW_START = 3.0  # momentum is k / (k + this) in the k-th round
 MOST_ROUNDS = 16  # between two looks
