@@ -16,7 +16,7 @@ from typing import Any
 from .steps import Proposal, Seen
 from .tuning import (
     AVERAGED_PASSES,
-    FALLEN,
+    FALLEN_GAP,
     FAR_WORSE,
     LEAST_FALL,
     LEAST_STRETCH_PASSES,
@@ -65,7 +65,7 @@ class Restarts:
         if not seen.gap <= FAR_WORSE * self.first_gap:
             self._restart(stretch, 1.0)
             return self._proposal(back_to=anchor, care=care)
-        if long or seen.gap <= FALLEN * self.first_gap:
+        if long or seen.gap <= FALLEN_GAP * self.first_gap:
             lag = seen.lag if 1.0 / MEANT < seen.lag < MEANT else 1.0
             self.vain = self.vain + 1 if seen.gap > LEAST_FALL * self.least else 0
             self.least = min(self.least, seen.gap)

@@ -14,15 +14,15 @@ __all__ = ["Sums", "better_of"]
 
 
 class Sums(NamedTuple):
-    """Sums of x and y over the ends of ``taken`` passes."""
+    """Sums of x and y over the ends of ``passes`` passes."""
 
     x: np.ndarray
     y: np.ndarray
-    taken: int
+    passes: int
 
     def plus(self, x: np.ndarray, y: np.ndarray) -> Sums:
         """The same and one more pass."""
-        return Sums(self.x + x, self.y + y, self.taken + 1)
+        return Sums(self.x + x, self.y + y, self.passes + 1)
 
     def mean(self, problem: Problem, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The average; where rounding leads out of bounds and domains it is put back.
@@ -30,8 +30,8 @@ class Sums(NamedTuple):
         ``inside`` is a y of the domain.
         """
         p = problem
-        x = np.clip(self.x / self.taken, p.reg.lower, p.reg.upper)
-        y = self.y / self.taken
+        x = np.clip(self.x / self.passes, p.reg.lower, p.reg.upper)
+        y = self.y / self.passes
         replace_infeasible(y, inside, p.b, p.loss)
         return x, y
 

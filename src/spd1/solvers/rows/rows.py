@@ -132,7 +132,7 @@ class RowTiles(TileMethod):
     @property
     def averaged(self) -> int:
         """Passes in the average."""
-        return 0 if self.sums is None else self.sums.taken
+        return 0 if self.sums is None else self.sums.passes
 
     def no_sums(self) -> Sums:
         """The average of nothing yet."""
@@ -298,7 +298,7 @@ class RowTiles(TileMethod):
         """The pair (x, y), or that of the average if it is better."""
         if self._pair is None:
             self._pair, self.on_average = self.last_pair(), False
-            if self.sums is not None and self.sums.taken > 1:
+            if self.sums is not None and self.sums.passes > 1:
                 self._pair, self.on_average = better_of(self.problem, self._pair, self.sums)
         return self._pair
 
