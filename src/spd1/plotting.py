@@ -9,9 +9,7 @@ import numpy as np
 
 from .errors import install
 
-__all__ = [
-    "compare", "draw_path", "draw_scores", "label_scores", "mean_and_error", "plot_result",
-]  # fmt: skip
+__all__ = ["compare", "plot_result"]
 
 AXES = {
     "passes": "passes over the data (entries read / stored)",

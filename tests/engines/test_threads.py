@@ -315,6 +315,11 @@ def test_a_search_by_threads_shares_the_cores_out():
     assert search.best_score_ == -1
 
 
+def large():
+    """Data that threads are worth more on than one kernel."""
+    return make_classification(20_000, 60, random_state=0)
+
+
 class Counted(LogisticRegression):
     """Its score is minus the number of threads that one fit has run on: those of the system."""
 
@@ -339,14 +344,14 @@ class Counted(LogisticRegression):
 
 def test_threads_of_a_fit_are_counted():
     """Alone it takes the two that it is allowed: what is counted in searches can be exceeded."""
-    X, y = make_classification(3000, 60, random_state=0)
+    X, y = large()
     assert Counted(n_jobs=2).fit(X, y).threads_ == 2
     assert Counted(n_jobs=1).fit(X, y).threads_ == 1
 
 
 def test_a_search_by_threads_starts_no_others(monkeypatch):
     """Two fits at a time, each on the thread of joblib that it runs on."""
-    X, y = make_classification(3000, 60, random_state=0)
+    X, y = large()
     helpers, plain = [], threads.Helper.__init__
 
     def counted(self, number):
@@ -366,7 +371,7 @@ def test_a_search_by_threads_starts_no_others(monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_search_by_processes_stays_within_the_cores_asked_for(jobs):
     """Fits at a time, times threads of a fit: no more than the cores, or than the jobs."""
-    X, y = make_classification(3000, 60, random_state=0)
+    X, y = large()
     search = GridSearchCV(Counted(n_jobs=2), {"C": [0.1, 1.0]}, cv=2, refit=False, n_jobs=jobs)
     threads_a_fit = -np.min(search.fit(X, y).cv_results_["mean_test_score"])
     assert jobs * threads_a_fit <= max(available_cores(), 2)

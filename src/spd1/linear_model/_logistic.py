@@ -150,7 +150,8 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
         if self.max_iter != 0 or self._multinomial:
             return starts
         zero = np.zeros(design.d + int(design.fit_intercept))  # where it ends, too
-        return [{"x0": zero, **start} for start in starts]
+        flat = np.zeros(design.n)  # with a y0 no kernel runs ahead of the first look
+        return [{"x0": zero, "y0": flat, **start} for start in starts]
 
     def _keep(self, results: list[Result], watches: list[Watch], dtype: Any = np.float64) -> None:
         super()._keep(results, watches, np.float64 if self.solver == "liblinear" else dtype)

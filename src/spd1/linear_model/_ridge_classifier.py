@@ -15,6 +15,7 @@ from ..regularizers import ElasticNet
 from ._base import Task, with_callbacks
 from ._classifiers import CertifiedClassifier, refuse_targets
 from ._options import THEIR_SOLVERS, number
+from .tuning import EXACT_WEIGHTS
 
 __all__ = ["RidgeClassifier"]
 
@@ -57,6 +58,8 @@ class RidgeClassifier(CertifiedClassifier):
     >>> RidgeClassifier().fit(X, y).predict([[2.9]])
     array([1])
     """
+
+    _exact = EXACT_WEIGHTS
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from spd1 import L2, Problem, certify, solve
 from spd1.engines.threads import Threads
 from spd1.kernel.rng import index, key_of
 from spd1.solvers import merging
-from spd1.solvers.sprint import sprint, together
+from spd1.solvers.sprint import choice, together
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.sprint import kind_of
 from spd1.solvers.sprint.workers import AscentWorker
@@ -150,14 +150,14 @@ def test_bits_do_not_depend_on_where_arrays_lie(rng):
 
 
 def test_much_sparse_data_is_for_ascent_where_l2_makes_it_easy(monkeypatch):
-    monkeypatch.setattr(sprint, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(choice, "MOST_ENTRIES", 100)
     easy = problem_of("logistic", l2=10.0)
     assert easy.stored > 100
     assert kind_of(easy, 1e-6) == "ascent"
     assert kind_of(problem_of("logistic", l2=1e-6), 1e-6) == ""  # rows feel each other
     assert kind_of(problem_of("logistic", "dense", l2=10.0), 1e-6) == ""
     assert kind_of(problem_of("hinge", l2=10.0), 1e-6) == ""  # Newton's method is faster
-    monkeypatch.setattr(sprint, "MOST_EASY_ENTRIES", 100)
+    monkeypatch.setattr(choice, "MOST_EASY_ENTRIES", 100)
     assert kind_of(easy, 1e-6) == ""
 
 

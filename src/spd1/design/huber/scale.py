@@ -27,9 +27,9 @@ from .tuning import (
     FORGET,
     IDLE_SLICES,
     MOST_SLICES,
-    NO_BOUND,
     SLICE_LOOKS,
     TIGHTEST,
+    UNPROVEN,
 )
 
 __all__ = ["HuberScale", "best_scale", "joint_bound", "joint_value"]
@@ -171,7 +171,7 @@ class HuberScale:
                     x = np.append(place.x, place.level) if self.design.fit_intercept else place.x
                     self.x, self.sigma = x, place.sigma
                     self.best = Slice(place.sigma, x, value, 0.0)
-                far = gain > max(NO_BOUND, self.tol)  # nothing is proven while steps gain as much
+                far = gain > max(UNPROVEN, self.tol)  # nothing is proven while steps gain as much
                 for bound, q in () if far else newton.bounds(place):
                     if bound > self.bound:
                         self.bound, self.q = bound, q

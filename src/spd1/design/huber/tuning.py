@@ -21,7 +21,7 @@ ROUGH_ROWS = 48  # of a column
 LEAST_STRIDE = 4  # times fewer rows than there are, or it is not worth its while
 ROUGH_GAIN = 1e-3  # relative gain of a step on these rows that ends them
 SETTLED_SHARE = 0.01  # of the curvature of samples outside, from there on
-NO_BOUND = 1e-4  # relative gain of a step that tells, without a look, that nothing is proven yet
+UNPROVEN = 1e-4  # relative gain of a step that tells, without a look, that nothing is proven yet
 
 # Forces that an intercept balances
 BALANCING_ROUNDS = 5  # of moving them where they have room

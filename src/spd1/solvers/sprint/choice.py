@@ -32,6 +32,7 @@ from .tuning import (
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MUCH_DATA,
+    SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
     SMALL_SHARE,
@@ -139,6 +140,8 @@ def newton_suits(problem: Problem) -> bool:
         return False
     if newton_kind(p) == "newton-cg" and too_hard_for_products(p):
         return False
+    if p.grid.crew is not None and p.stored > SHARED_PRODUCTS:
+        return False  # several threads share the products of Newton's method elsewhere
     if p.mu == 0.0:  # a column without penalty is nothing that the others take
         return True
     short = p.stored <= SHORT_ROW * p.n

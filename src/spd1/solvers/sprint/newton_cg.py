@@ -25,11 +25,14 @@ from .ascent import LOOKS
 from .tuning import (
     CLIMB,
     ENOUGH_DESCENT,
+    EXACTLY,
     FAR_MORE,
     FORCED,
     LOST_PIVOT,
     MOST_HALVES,
     QUARTER,
+    STEPS_THAT_TELL,
+    TO_ROUNDING,
     UNMOVED,
 )
 
@@ -181,7 +184,7 @@ def far(taken, start, left, enough, products):
     Their pace is slow at first.
     """
     if not left < start:
-        return True
+        return taken * STEPS_THAT_TELL > products
     return taken * math.log(start / enough) > FAR_MORE * products * math.log(start / left)
 
 
@@ -270,6 +273,8 @@ def newton_steps(
         record[looks, 2], record[looks, 3] = bound, gap
         looks += 1
         size = max(max(abs(primal), abs(bound)), floor)
+        if looks > 1 and gap <= TO_ROUNDING * size and 2.0 * gap > record[looks - 2, 3]:
+            break  # rounding is all that is left
         if over_now or gap <= tol * size or not gap < math.inf or passes >= budget or hard:
             break
         if H is None:
@@ -285,6 +290,7 @@ def newton_steps(
                     As[i] = s[f] * at_free[i]
             start = half_square(r, over)
             enough = max(FORCED * start, QUARTER * tol * size)
+            enough *= EXACTLY if tol < TO_ROUNDING else 1.0
             before = 1.0
             for k in range(products):
                 after = 0.0

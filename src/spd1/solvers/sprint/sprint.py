@@ -174,7 +174,7 @@ def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
     looks: int
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start
-    share = taken / passes
+    share = taken / passes if passes > 0.0 else 0.0
     for at, primal, dual, gap in record[:looks].tolist():
         rel_gap = relative(gap, primal, dual, floor)
         state.rows.append(noted(ledger, at, at * share, primal, dual, gap, rel_gap))

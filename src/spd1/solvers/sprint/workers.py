@@ -22,6 +22,7 @@ from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
     CHEAP_SWEEPS,
+    EXACTLY,
     FACTOR_OF_SPARSE,
     FEWEST_PASSES,
     FEWEST_PRODUCTS,
@@ -35,9 +36,10 @@ from .tuning import (
     MOST_ASCENT,
     MOST_DESCENT,
     MOST_NEWTON_CG,
-    MOST_PRODUCTS,
     MOST_ROUGH_ASCENT,
     MOST_TALL_DESCENT,
+    PRODUCTS_A_STEP,
+    TO_ROUNDING,
 )
 
 __all__ = ["WORKERS", "AscentWorker", "DescentWorker", "NewtonCGWorker"]
@@ -222,7 +224,7 @@ class NewtonCGWorker:
         p = self.problem = problem
         self.key = key  # nothing is drawn
         self.rebuild()
-        self.products = int(min(MOST_PRODUCTS, max(FEWEST_PRODUCTS, worth_of_a_gram(p))))
+        self.products = int(min(PRODUCTS_A_STEP, max(FEWEST_PRODUCTS, worth_of_a_gram(p))))
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
         if len(p.free_columns):
@@ -254,6 +256,8 @@ class NewtonCGWorker:
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
+        if limits[0] < TO_ROUNDING:
+            limits = (EXACTLY * limits[0], *limits[1:])
         looks, passes, self.bound = newton_steps(
             self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, self.to_add_up(),
             p.loss, self.bound, self.products, limits, self.x, self.u, self.y, record,

@@ -25,6 +25,7 @@ def eager(monkeypatch):
     """Let small working sets be worth a team."""
     monkeypatch.setattr(sweeps_together, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(sweeps_together, "WORTH_BLOCKS", 0.0)
+    monkeypatch.setattr(sweeps_together, "LONG_LINE", 0)
     monkeypatch.setattr(sweeps_together, "WORTH_A_MERGE", 1e-9)
     monkeypatch.setattr(sweeps_together, "LINES_A_BLOCK", 1)
     monkeypatch.setattr(merging, "available_cores", lambda: 8)
