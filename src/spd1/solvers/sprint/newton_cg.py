@@ -224,7 +224,7 @@ def newton_steps(
     looks, passes, bound
     """
     tol, floor, budget, _ = limits
-    hard = False
+    hard, last = False, tol >= TO_ROUNDING  # where x is asked for, one more step than gaps tell
     n, d = len(u), len(x)
     G, D, B, s = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     r, p, q = of_columns[4], of_columns[5], of_columns[6]
@@ -252,7 +252,7 @@ def newton_steps(
             for i in range(n):
                 u[i] = trial[i]
         size = max(max(abs(primal), abs(bound)), floor)
-        over_now = stuck or primal - bound <= tol * size
+        over_now = stuck or (last and primal - bound <= tol * size)
         if not over_now:
             if H is None:
                 sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
@@ -273,10 +273,12 @@ def newton_steps(
         record[looks, 2], record[looks, 3] = bound, gap
         looks += 1
         size = max(max(abs(primal), abs(bound)), floor)
+        there = over_now or gap <= tol * size
         if looks > 1 and gap <= TO_ROUNDING * size and 2.0 * gap > record[looks - 2, 3]:
-            break  # rounding is all that is left
-        if over_now or gap <= tol * size or not gap < math.inf or passes >= budget or hard:
+            there = True  # rounding is all that is left
+        if (there and last) or stuck or not gap < math.inf or passes >= budget or hard:
             break
+        last = last or there
         if H is None:
             for j in range(d):
                 s[j] = 0.0
