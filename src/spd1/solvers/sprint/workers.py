@@ -39,7 +39,9 @@ from .tuning import (
     MOST_ROUGH_ASCENT,
     MOST_TALL_DESCENT,
     PRODUCTS_A_STEP,
+    SMALL_WORK,
     TO_ROUNDING,
+    VISITS_A_STEP,
 )
 
 __all__ = ["WORKERS", "AscentWorker", "DescentWorker", "NewtonCGWorker"]
@@ -203,7 +205,6 @@ class NewtonCGWorker:
     ran = False
     rebuilt = ("A",)  # left out of checkpoints
     fewest_passes = FEWEST_STEPS
-    most_passes = MOST_NEWTON_CG
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -224,7 +225,9 @@ class NewtonCGWorker:
         p = self.problem = problem
         self.key = key  # nothing is drawn
         self.rebuild()
-        self.products = int(min(PRODUCTS_A_STEP, max(FEWEST_PRODUCTS, worth_of_a_gram(p))))
+        self.most_passes = max(MOST_NEWTON_CG, SMALL_WORK / p.stored)
+        most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth_of_a_gram(p))
+        self.products = int(max(FEWEST_PRODUCTS, most))
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
         if len(p.free_columns):
