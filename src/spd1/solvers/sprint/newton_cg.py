@@ -216,7 +216,7 @@ def newton_steps(
         The dual point with the best bound.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    of_columns, of_rows : arrays of 7 x d and 6 x n
+    of_columns, of_rows : arrays of 7 x d and 5 x n
         To work with.
 
     Returns

@@ -111,7 +111,8 @@ def sprint(
             state.runner.start_from(x0)
     if not state.rows and x0 is None:
         state.rows.append(at_the_start(problem, ledger))
-    state.limit(tol, ledger.max_passes)
+    taken = 0.0 if begun_with is None else ledger.passes  # by whom it goes on after
+    state.limit(tol, ledger.max_passes - taken)
     try:
         c, status = dash(state, problem, ledger, callback, keeper)
         while not status and c.rel_gap > tol:
