@@ -7,6 +7,10 @@ With G = A'(c y) and x = -soft(G, l1) / l2, a visit to row i solves its own dual
 
 A look computes all margins and with them the gap. Rows that would stay where they are, a margin of
 their neighbours' movement included, are left out until the next look.
+
+Where that is slow, and rows can rest, passes have momentum: before the next one y and G go on by a
+share k / (k + 3) of their last move, and y is cut to its domain. A pass that ends with a lower dual
+objective is taken back, and k begins again at 0.
 """
 
 from __future__ import annotations
@@ -19,11 +23,24 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
-from .tuning import APART_ENOUGH, FAR_TOO_SLOW, MEAN_BEND, STRETCH, UNTIL_SLOW
+from .tuning import (
+    APART_ENOUGH,
+    EARLY_SHARE,
+    FAR_TOO_SLOW,
+    MEAN_BEND,
+    NEXT_MARK,
+    SLOW_START,
+    STRETCH,
+    UNTIL_SLOW,
+    WORTH_MOMENTUM,
+)
 
-__all__ = ["KINKS", "LOOKS", "SMOOTH", "ascend"]
+__all__ = ["FAST", "KINKS", "LOOKS", "SMOOTH", "ascend"]
 
 NO_WATCH, KINKS, SMOOTH = range(3)  # what is watched while rows are visited
+
+ON, SINCE, BEST = range(3)  # of ``fast``
+FAST = 3
 
 LOOKS = 64  # rows of the record of looks
 PATIENT = 6  # looks before one that gains nothing is taken for the end
@@ -134,8 +151,57 @@ def awake(reach, b, loss, u, y, near, rows):
     return count
 
 
+@helper
+def go_on(A, b, c, loss, share, y, y_last, G, G_last):
+    """Go on by a share of the last move, y within its domain; y and G become the last ones."""
+    for j in range(len(G)):
+        at = G[j]
+        G[j] = at + share * (at - G_last[j])
+        G_last[j] = at
+    for i in range(len(y)):
+        at = y[i]
+        move = share * (at - y_last[i])
+        y_last[i] = at
+        if move != 0.0:
+            low, high = loss.domain(b[i])
+            y[i] = min(max(at + move, low), high)
+            over = y[i] - (at + move)
+            if over != 0.0:
+                add_line(A, i, c[i] * over, G)
+
+
+@helper
+def dual_here(y, G, b, c, loss, l1, l2):
+    """The dual objective."""
+    total = 0.0
+    for i in range(len(y)):
+        star = loss.conjugate(y[i], b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
+    square = 0.0
+    for j in range(len(G)):
+        over = max(abs(G[j]) - l1, 0.0)
+        square += over * over
+    return -(total + 0.5 * square / l2)
+
+
+@helper
+def copy_to(target, source):
+    for k in range(len(target)):  # slices would take seconds to compile
+        target[k] = source[k]
+
+
+@helper
+def sum_anew(A, y, c, G):
+    """G = A'(c y), without the rounding of all the moves."""
+    for j in range(len(G)):
+        G[j] = 0.0
+    for i in range(len(y)):
+        if y[i] != 0.0:
+            add_line(A, i, c[i] * y[i], G)
+
+
 @kernel
-def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
+def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_last, fast, record):
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
     Parameters
@@ -148,6 +214,9 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
     limits : (tol, floor, most passes of this call, most passes in all)
     y, G, u : arrays
         Where to start, and the end: y, A'(c y), margins of x = -soft(G, l1) / l2.
+    y_last, G_last, fast : arrays
+        Momentum, kept from one call to the next: where the last pass with it ended, and
+        FAST numbers: whether it is on, passes since it began anew, the dual objective there.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
 
@@ -174,10 +243,14 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
     active, passes, looks, near = count, 0.0, 0, math.inf
     drawn, largest, visits = 0, 0.0, 0
     now, before, long_before = math.inf, math.inf, math.inf  # gaps as the last visits saw them
+    judged = max(UNTIL_SLOW, EARLY_SHARE * left)  # passes, before which nothing is given up
+    mark, mark_gap, next_mark, given_up = 0.0, math.inf, 0.5 * UNTIL_SLOW, False
     while looks < LOOKS:
         for _ in range(STRETCH):
             if active == 0:
                 break
+            if fast[ON] > 0.0:
+                go_on(A, b, c, loss, fast[SINCE] / (fast[SINCE] + SLOW_START), y, y_last, G, G_last)
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
             moved, gap, seen, shift, kept = visit_rows(
@@ -189,6 +262,15 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
                 near, active = APART_ENOUGH * shift / active, kept
             else:
                 gap, seen = of_moves * moved, start
+            if fast[ON] > 0.0:
+                dual = dual_here(y, G, b, c, loss, l1, l2)
+                fast[SINCE] += 1.0
+                if dual < fast[BEST]:
+                    copy_to(y, y_last)
+                    copy_to(G, G_last)
+                    fast[SINCE] = 0.0
+                else:
+                    fast[BEST] = dual
             now, before, long_before = gap, now, before
             ahead = now * pace(now, before, long_before)
             if watch == SMOOTH and ahead <= tol * max(seen, floor):
@@ -196,8 +278,22 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
             wanted = tol * max(seen, floor)
             if ahead <= wanted or passes + 1.0 >= budget:
                 break
-            if visits > UNTIL_SLOW and slow(now, long_before, wanted, left - passes):
-                break
+            if passes >= next_mark:
+                if watch == KINKS and fast[ON] == 0.0:
+                    if slow(now, mark_gap, passes - mark, wanted, WORTH_MOMENTUM):
+                        fast[ON], fast[SINCE] = 1.0, 0.0
+                        fast[BEST] = dual_here(y, G, b, c, loss, l1, l2)
+                        copy_to(y_last, y)
+                        copy_to(G_last, G)
+                        judged = max(judged, passes + UNTIL_SLOW)
+                elif passes >= judged:
+                    given_up = slow(now, mark_gap, passes - mark, wanted, left - passes)
+                mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes
+                if given_up:
+                    break
+        if fast[ON] > 0.0:  # what goes on by shares of moves grows by their rounding, too
+            sum_anew(A, y, c, G)
+            passes += 1.0
         for i in range(n):
             u[i] = 0.0
             if reach[i] > 0.0:
@@ -214,9 +310,9 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, record):
         size = max(max(abs(primal), abs(dual)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        if looks > 1 and hopeless(record, looks, tol * size, left, 1):
+        if given_up:
             break
-        if visits > UNTIL_SLOW and slow(now, long_before, tol * size, left - passes):
+        if looks > 1 and passes > judged and hopeless(record, looks, tol * size, left, looks // 2):
             break
         if watch == KINKS:
             active = awake(reach, b, loss, u, y, near, rows)
@@ -238,12 +334,14 @@ def pace(now, before, long_before):
 
 
 @helper
-def slow(now, long_before, wanted, left):
-    """Whether the pace of two passes would take far more of them than are left."""
-    if not (now < long_before and wanted > 0.0):
+def slow(now, before, passes, wanted, left):
+    """Whether the pace of these passes would take far more of them than are left."""
+    if before == math.inf:
+        return False
+    if not (now < before and wanted > 0.0):
         return True
-    return now > 0.0 and math.log(now / wanted) > FAR_TOO_SLOW * left * 0.5 * math.log(
-        long_before / now
+    return now > wanted and (
+        math.log(now / wanted) * passes > FAR_TOO_SLOW * left * math.log(before / now)
     )
 
 

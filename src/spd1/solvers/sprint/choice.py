@@ -19,6 +19,7 @@ from .tuning import (
     EASY_LOGISTIC,
     EASY_MUCH,
     EASY_NET,
+    EASY_ROUGH,
     EASY_SQUARE,
     EASY_TALL,
     EASY_VERY_TALL,
@@ -197,6 +198,8 @@ def rows_are_easy(problem: Problem) -> bool:
         return p.n <= p.d and ratio <= EASY_NET
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
+    if p.gamma == 0.0 and not p.grid.dense:
+        return ratio <= EASY_ROUGH
     if p.n < VERY_TALL * p.d:
         return ratio <= EASY_TALL
     # an exponential and a logarithm a visit

@@ -24,8 +24,9 @@ FEWEST_PASSES = 12.0  # ... but so many passes
 ENTRIES_OF_MUCH, FEWEST_OF_MUCH = 2.5e8, 4.0  # the same of larger data: a second or a few
 MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
-    80.0,
+    200.0,
 )  # passes, then others: smooth, hinges
+LITTLE_ASCENT = 3e6  # or so many visits to an entry of little data: less than others begin with
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
 CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
@@ -36,8 +37,12 @@ MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 STRETCH = 10  # passes at most between two looks
-UNTIL_SLOW = 8  # passes before their pace tells whether there is any hope, ...
-FAR_TOO_SLOW = 2.0  # ... which there is not if it would take so many times what is left
+UNTIL_SLOW = 8.0  # passes before their pace tells whether there is any hope, ...
+EARLY_SHARE = 0.1  # ... or this share of all that there may be, if that is more
+NEXT_MARK = 1.5  # times as many passes: when the pace since then is looked at again
+WORTH_MOMENTUM = 10.0  # passes: with twice as many ahead, at their pace, momentum is tried
+FAR_TOO_SLOW = 2.0  # times what is left: a pace that would take longer is no hope
+SLOW_START = 3.0  # momentum is k / (k + this) in the k-th pass, or round of a cluster
 MEAN_BEND = 0.6  # of the curvature of phi at 0, that rows are taken to have
 APART_ENOUGH = 1.0  # mean moves of a margin in a pass: so far from a kink a row is left out
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
@@ -46,6 +51,7 @@ HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may 
 # Mean of |a_i|^2 / (n l2 gamma), gamma 1 for losses that are not smooth, up to which it is ascent
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
+EASY_ROUGH = 30.0  # sparse and taller than twice, a loss with corners: momentum does the rest
 EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
@@ -73,7 +79,6 @@ PASS_LEVELS = 6  # of passes a round: 1, 2, 4, ... 32
 TESTED = 2  # rounds after which what they gained is compared
 ROUND_SECONDS = 4e-3  # a message to every worker and its answer (docs/laboratory/cluster.md)
 WIRE_SECONDS = 8e-9  # a number on its way: 1 GB/s
-SLOW_START = 3.0  # momentum is k / (k + this) in the k-th round
 MOST_ROUNDS = 16  # between two looks
 FIRST_ROUNDS = 4  # the same before the first look
 MOST_CUT_ASCENT = 150.0  # passes that auto gives it, at the pace seen, before Newton's method

@@ -16,7 +16,7 @@ from ...result import Progress
 from ..base import tied_drift
 from ..order import rows_a_block
 from ..tuning import SQUARE
-from .ascent import KINKS, SMOOTH, ascend
+from .ascent import FAST, KINKS, SMOOTH, ascend
 from .descent import descend
 from .newton_cg import newton_steps
 from .together import team_for
@@ -32,6 +32,7 @@ from .tuning import (
     HARMLESS_DRIFT,
     IN_BLOCKS,
     LARGEST_WORTH,
+    LITTLE_ASCENT,
     LITTLE_WORK,
     MOST_ASCENT,
     MOST_DESCENT,
@@ -67,10 +68,12 @@ class AscentWorker:
     def __init__(self, problem: Problem, key: np.uint64) -> None:
         p = self.problem = problem
         self.rebuild()
-        self.most_passes = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
+        self.y_last, self.G_last, self.fast = np.zeros(p.n), np.zeros(p.d), np.zeros(FAST)
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
+        usual = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
+        self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
 
     def rebuild(self) -> None:
@@ -85,7 +88,17 @@ class AscentWorker:
             p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.watch, self.block, self.key, limits,
         )  # fmt: skip
         if self.team is None:
-            looks, passes, largest = ascend(self.A, *settings, self.y, self.G, self.u, record)
+            looks, passes, largest = ascend(
+                self.A,
+                *settings,
+                self.y,
+                self.G,
+                self.u,
+                self.y_last,
+                self.G_last,
+                self.fast,
+                record,
+            )
         else:
             looks, passes, largest = self.team.run(settings, self.y, self.G, self.u, record)
         self.updates += passes * p.n
