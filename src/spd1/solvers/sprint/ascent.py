@@ -191,13 +191,19 @@ def copy_to(target, source):
 
 
 @helper
-def sum_anew(A, y, c, G):
-    """G = A'(c y), without the rounding of all the moves."""
+def sum_anew(A, y, c, G, G_last):
+    """G = A'(c y), without the rounding of all the moves; G_last stays as far from it as it was.
+
+    What momentum goes on by is that distance. A rounding that was in it would go on with it.
+    """
     for j in range(len(G)):
+        G_last[j] -= G[j]
         G[j] = 0.0
     for i in range(len(y)):
         if y[i] != 0.0:
             add_line(A, i, c[i] * y[i], G)
+    for j in range(len(G)):
+        G_last[j] += G[j]
 
 
 @kernel
@@ -292,7 +298,7 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_
                 if given_up:
                     break
         if fast[ON] > 0.0:  # what goes on by shares of moves grows by their rounding, too
-            sum_anew(A, y, c, G)
+            sum_anew(A, y, c, G, G_last)
             passes += 1.0
         for i in range(n):
             u[i] = 0.0
