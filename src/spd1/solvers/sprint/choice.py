@@ -16,6 +16,7 @@ from .tuning import (
     CHEAP_DENSE,
     CHEAP_SPARSE,
     EASY_ENOUGH,
+    EASY_FEW_COLUMNS,
     EASY_LOGISTIC,
     EASY_MUCH,
     EASY_NET,
@@ -196,10 +197,11 @@ def rows_are_easy(problem: Problem) -> bool:
     ratio = row_ratio(p)
     if p.reg.l1 > 0.0:
         return p.n <= p.d and ratio <= EASY_NET
+    if p.gamma == 0.0:
+        few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
+        return ratio <= (EASY_FEW_COLUMNS if few else EASY_ROUGH)
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
-    if p.gamma == 0.0 and not p.grid.dense:
-        return ratio <= EASY_ROUGH
     if p.n < VERY_TALL * p.d:
         return ratio <= EASY_TALL
     # an exponential and a logarithm a visit

@@ -26,7 +26,7 @@ MOST_ASCENT, MOST_ROUGH_ASCENT = (
     60.0,
     200.0,
 )  # passes, then others: smooth, hinges
-LITTLE_ASCENT = 3e6  # or so many visits to an entry of little data: less than others begin with
+LITTLE_ASCENT = 6e6  # or so many visits to an entry of little data: less than others begin with
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
 CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
@@ -51,7 +51,8 @@ HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may 
 # Mean of |a_i|^2 / (n l2 gamma), gamma 1 for losses that are not smooth, up to which it is ascent
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
-EASY_ROUGH = 30.0  # sparse and taller than twice, a loss with corners: momentum does the rest
+EASY_ROUGH = 3000.0  # of losses with corners: momentum does the rest, ...
+EASY_FEW_COLUMNS = 10.0  # ... but smooth corners on few dense columns do it sooner
 EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
