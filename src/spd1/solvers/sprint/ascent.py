@@ -8,9 +8,7 @@ With G = A'(c y) and x = -soft(G, l1) / l2, a visit to row i solves its own dual
 A look computes all margins and with them the gap. Rows that would stay where they are, a margin of
 their neighbours' movement included, are left out until the next look.
 
-Where that is slow, and rows can rest, passes have momentum: before the next one y and G go on by a
-share k / (k + 3) of their last move, and y is cut to its domain. A pass that ends with a lower dual
-objective is taken back, and k begins again at 0.
+Where that is slow, and rows can rest, passes have momentum (``momentum``).
 """
 
 from __future__ import annotations
@@ -23,24 +21,21 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
+from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
     EARLY_SHARE,
     FAR_TOO_SLOW,
     MEAN_BEND,
     NEXT_MARK,
-    SLOW_START,
     STRETCH,
     UNTIL_SLOW,
     WORTH_MOMENTUM,
 )
 
-__all__ = ["FAST", "KINKS", "LOOKS", "SMOOTH", "ascend"]
+__all__ = ["KINKS", "LOOKS", "SMOOTH", "ascend"]
 
 NO_WATCH, KINKS, SMOOTH = range(3)  # what is watched while rows are visited
-
-ON, SINCE, BEST = range(3)  # of ``fast``
-FAST = 3
 
 LOOKS = 64  # rows of the record of looks
 PATIENT = 6  # looks before one that gains nothing is taken for the end
@@ -151,63 +146,11 @@ def awake(reach, b, loss, u, y, near, rows):
     return count
 
 
-@helper
-def go_on(A, b, c, loss, share, y, y_last, G, G_last):
-    """Go on by a share of the last move, y within its domain; y and G become the last ones."""
-    for j in range(len(G)):
-        at = G[j]
-        G[j] = at + share * (at - G_last[j])
-        G_last[j] = at
-    for i in range(len(y)):
-        at = y[i]
-        move = share * (at - y_last[i])
-        y_last[i] = at
-        if move != 0.0:
-            low, high = loss.domain(b[i])
-            y[i] = min(max(at + move, low), high)
-            over = y[i] - (at + move)
-            if over != 0.0:
-                add_line(A, i, c[i] * over, G)
-
-
-@helper
-def dual_here(y, G, b, c, loss, l1, l2):
-    """The dual objective."""
-    total = 0.0
-    for i in range(len(y)):
-        star = loss.conjugate(y[i], b[i])
-        total += c[i] * star if c[i] > 0.0 else 0.0
-    square = 0.0
-    for j in range(len(G)):
-        over = max(abs(G[j]) - l1, 0.0)
-        square += over * over
-    return -(total + 0.5 * square / l2)
-
-
-@helper
-def copy_to(target, source):
-    for k in range(len(target)):  # slices would take seconds to compile
-        target[k] = source[k]
-
-
-@helper
-def sum_anew(A, y, c, G, G_last):
-    """G = A'(c y), without the rounding of all the moves; G_last stays as far from it as it was.
-
-    What momentum goes on by is that distance. A rounding that was in it would go on with it.
-    """
-    for j in range(len(G)):
-        G_last[j] -= G[j]
-        G[j] = 0.0
-    for i in range(len(y)):
-        if y[i] != 0.0:
-            add_line(A, i, c[i] * y[i], G)
-    for j in range(len(G)):
-        G_last[j] += G[j]
-
-
 @kernel
-def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_last, fast, record):
+def ascend(
+    A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, places, shifts, y_last, G_last, fast,
+    record
+):  # fmt: skip
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
     Parameters
@@ -220,9 +163,11 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_
     limits : (tol, floor, most passes of this call, most passes in all)
     y, G, u : arrays
         Where to start, and the end: y, A'(c y), margins of x = -soft(G, l1) / l2.
-    y_last, G_last, fast : arrays
-        Momentum, kept from one call to the next: where the last pass with it ended, and
-        FAST numbers: whether it is on, passes since it began anew, the dual objective there.
+    places, shifts : arrays
+        Columns with a centre, and l2 times it: what G is less than A'(c y) there.
+    y_last, G_last, fast : arrays, or None
+        Momentum, kept from one call to the next, see ``momentum``. None, where watch is SMOOTH:
+        there is none, and nothing of it is compiled.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
 
@@ -255,8 +200,8 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_
         for _ in range(STRETCH):
             if active == 0:
                 break
-            if fast[ON] > 0.0:
-                go_on(A, b, c, loss, fast[SINCE] / (fast[SINCE] + SLOW_START), y, y_last, G, G_last)
+            if fast is not None and fast[ON] > 0.0:
+                go_on(A, b, c, loss, fast, y, y_last, G, G_last)
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
             moved, gap, seen, shift, kept = visit_rows(
@@ -268,15 +213,8 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_
                 near, active = APART_ENOUGH * shift / active, kept
             else:
                 gap, seen = of_moves * moved, start
-            if fast[ON] > 0.0:
-                dual = dual_here(y, G, b, c, loss, l1, l2)
-                fast[SINCE] += 1.0
-                if dual < fast[BEST]:
-                    copy_to(y, y_last)
-                    copy_to(G, G_last)
-                    fast[SINCE] = 0.0
-                else:
-                    fast[BEST] = dual
+            if fast is not None and fast[ON] > 0.0:
+                keep_or_return(b, c, l1, l2, loss, fast, y, y_last, G, G_last)
             now, before, long_before = gap, now, before
             ahead = now * pace(now, before, long_before)
             if watch == SMOOTH and ahead <= tol * max(seen, floor):
@@ -285,20 +223,19 @@ def ascend(A, b, c, l1, l2, loss, watch, block, key, limits, y, G, u, y_last, G_
             if ahead <= wanted or passes + 1.0 >= budget:
                 break
             if passes >= next_mark:
-                if watch == KINKS and fast[ON] == 0.0:
-                    if slow(now, mark_gap, passes - mark, wanted, WORTH_MOMENTUM):
-                        fast[ON], fast[SINCE] = 1.0, 0.0
-                        fast[BEST] = dual_here(y, G, b, c, loss, l1, l2)
-                        copy_to(y_last, y)
-                        copy_to(G_last, G)
-                        judged = max(judged, passes + UNTIL_SLOW)
-                elif passes >= judged:
-                    given_up = slow(now, mark_gap, passes - mark, wanted, left - passes)
+                bearable = left - passes
+                if fast is not None:
+                    bearable = WORTH_MOMENTUM if fast[ON] == 0.0 else bearable
+                if slow(now, mark_gap, passes - mark, wanted, bearable):
+                    given_up = passes >= judged
+                    if fast is not None and fast[ON] == 0.0:
+                        fast[ON], fast[SINCE], fast[BEST] = 1.0, 0.0, -math.inf
+                        judged, given_up = max(judged, passes + UNTIL_SLOW), False
                 mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes
                 if given_up:
                     break
-        if fast[ON] > 0.0:  # what goes on by shares of moves grows by their rounding, too
-            sum_anew(A, y, c, G, G_last)
+        if fast is not None and fast[ON] > 0.0:
+            sum_anew(A, y, c, places, shifts, G, G_last)
             passes += 1.0
         for i in range(n):
             u[i] = 0.0

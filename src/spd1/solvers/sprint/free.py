@@ -64,13 +64,16 @@ class FreeAscentWorker(AscentWorker):
         self.whole = problem
         self.free = np.flatnonzero(np.asarray(problem.reg.l2) == 0.0)
         self.centre = np.zeros(len(self.free))
+        self.places, self.shifts = self.free.astype(np.int64), np.zeros(len(self.free))
 
     def follow(self) -> None:
         """Move the centre to where x is."""
         l2 = self.problem.mu
         at = -self.G[self.free] / l2
         self.G[self.free] += l2 * (self.centre - at)
-        self.centre = at
+        self.centre, self.shifts = at, l2 * at
+        if self.fast is not None:
+            self.fast[:] = 0.0  # another objective: momentum begins anew
 
     def proof(self) -> Certificate:
         """What is proven of x and y as they are, at the last look of the kernel."""

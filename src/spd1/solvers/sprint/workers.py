@@ -16,8 +16,9 @@ from ...result import Progress
 from ..base import tied_drift
 from ..order import rows_a_block
 from ..tuning import SQUARE
-from .ascent import FAST, KINKS, SMOOTH, ascend
+from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
+from .momentum import FAST
 from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
@@ -70,8 +71,11 @@ class AscentWorker:
         self.rebuild()
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
-        self.y_last, self.G_last, self.fast = np.zeros(p.n), np.zeros(p.d), np.zeros(FAST)
+        self.places, self.shifts = np.zeros(0, dtype=np.int64), np.zeros(0)
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
+        self.y_last = self.G_last = self.fast = None  # momentum, where rows can rest
+        if self.watch == KINKS:
+            self.y_last, self.G_last, self.fast = np.zeros(p.n), np.zeros(p.d), np.zeros(FAST)
         usual = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
@@ -88,16 +92,9 @@ class AscentWorker:
             p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.watch, self.block, self.key, limits,
         )  # fmt: skip
         if self.team is None:
+            momentum = self.places, self.shifts, self.y_last, self.G_last, self.fast
             looks, passes, largest = ascend(
-                self.A,
-                *settings,
-                self.y,
-                self.G,
-                self.u,
-                self.y_last,
-                self.G_last,
-                self.fast,
-                record,
+                self.A, *settings, self.y, self.G, self.u, *momentum, record
             )
         else:
             looks, passes, largest = self.team.run(settings, self.y, self.G, self.u, record)

@@ -1,0 +1,78 @@
+"""Momentum of passes over the rows: what a slow ascent goes on by.
+
+Before a pass y and G = A'(c y) go on by a share k / (k + 3) of their last move, and y is cut to its
+domain. A pass that ends with a lower dual objective is taken back, and k begins again at 0. So the
+dual objective never falls from one pass that is kept to the next, and k = 0 is ascent as it was.
+That it takes fewer passes is measured (docs/laboratory/engine.md), not proved.
+"""
+
+from __future__ import annotations
+
+from ...data.strides import add_line
+from ...kernel.jit import helper
+from .tuning import SLOW_START
+
+__all__ = ["BEST", "FAST", "ON", "SINCE", "go_on", "keep_or_return", "sum_anew"]
+
+ON, SINCE, BEST = range(3)  # whether there is momentum; k; the dual objective of the last pass kept
+FAST = 3  # so many numbers
+
+
+@helper
+def go_on(A, b, c, loss, fast, y, y_last, G, G_last):
+    """Go on by a share of the last move, y within its domain; y and G become the last ones."""
+    share = fast[SINCE] / (fast[SINCE] + SLOW_START)
+    for j in range(len(G)):
+        at = G[j]
+        G[j] = at + share * (at - G_last[j])
+        G_last[j] = at
+    for i in range(len(y)):
+        at = y[i]
+        move = share * (at - y_last[i])
+        y_last[i] = at
+        if move != 0.0:
+            low, high = loss.domain(b[i])
+            y[i] = min(max(at + move, low), high)
+            over = y[i] - (at + move)
+            if over != 0.0:
+                add_line(A, i, c[i] * over, G)
+
+
+@helper
+def keep_or_return(b, c, l1, l2, loss, fast, y, y_last, G, G_last):
+    """Keep what a pass has led to, or return to where it began if the dual objective has fallen."""
+    total, square = 0.0, 0.0
+    for i in range(len(y)):
+        star = loss.conjugate(y[i], b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
+    for j in range(len(G)):
+        over = max(abs(G[j]) - l1, 0.0)
+        square += over * over
+    dual = -(total + 0.5 * square / l2)
+    if dual >= fast[BEST]:
+        fast[BEST] = dual
+        fast[SINCE] += 1.0
+    else:
+        fast[SINCE] = 0.0
+        for i in range(len(y)):  # slices would take seconds to compile
+            y[i] = y_last[i]
+        for j in range(len(G)):
+            G[j] = G_last[j]
+
+
+@helper
+def sum_anew(A, y, c, places, shifts, G, G_last):
+    """G without the rounding of all the moves; G_last stays as far from it as it was.
+
+    What momentum goes on by is that distance. A rounding that was in it would go on with it.
+    """
+    for j in range(len(G)):
+        G_last[j] -= G[j]
+        G[j] = 0.0
+    for i in range(len(y)):
+        if y[i] != 0.0:
+            add_line(A, i, c[i] * y[i], G)
+    for k in range(len(places)):
+        G[places[k]] -= shifts[k]
+    for j in range(len(G)):
+        G_last[j] += G[j]
