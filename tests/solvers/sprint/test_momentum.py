@@ -59,7 +59,7 @@ def test_slow_ascent_takes_momentum_and_what_it_says_is_true(loss, sparse):
         assert record[looks - 1, 2] == pytest.approx(dual_of(p, worker.y), rel=1e-9, abs=1e-12)
         sums = p.grid.dense_rows().T
         rounding = 1e-15 * p.n * (np.abs(sums) @ (p.c * np.abs(worker.y))).max()
-        assert worker.G == pytest.approx(sums @ (p.c * worker.y), rel=0.0, abs=rounding)
+        assert pytest.approx(sums @ (p.c * worker.y), rel=0.0, abs=rounding) == worker.G
     assert worker.fast[ON] == 1.0
     falls = np.diff([dual for dual in duals if math.isfinite(dual)])
     assert falls.min() >= -1e-12 * abs(duals[-1])
@@ -95,7 +95,7 @@ def test_going_on_keeps_to_the_domain_and_to_the_sums(loss):
     go_on(A, p.b, p.c, p.loss, np.array([1.0, 4.0, 0.0]), y, y_last, G, G_last)
     assert y == pytest.approx(wanted, abs=1e-15)
     assert np.array_equal(y_last, before)
-    assert G == pytest.approx(sums @ (p.c * y), abs=1e-14)
+    assert pytest.approx(sums @ (p.c * y), abs=1e-14) == G
     assert G_last == pytest.approx(sums @ (p.c * before), abs=1e-14)
 
 
@@ -107,12 +107,15 @@ def test_a_pass_that_falls_is_taken_back():
     G, G_last, fast[BEST], fast[SINCE] = sums @ (p.c * y), np.zeros(p.d), 0.0, 5.0
     assert dual_of(p, y) < 0.0 == dual_of(p, y_last)
     keep_or_return(p.b, p.c, 0.0, p.mu, p.loss, fast, y, y_last, G, G_last)
-    assert not y.any() and not G.any()
-    assert fast[SINCE] == 0.0 and fast[BEST] == 0.0
+    assert not y.any()
+    assert not G.any()
+    assert fast[SINCE] == 0.0
+    assert fast[BEST] == 0.0
     y -= 1e-9 * p.b  # the first step upwards
     G[:] = sums @ (p.c * y)
     keep_or_return(p.b, p.c, 0.0, p.mu, p.loss, fast, y, y_last, G, G_last)
-    assert y.any() and fast[SINCE] == 1.0
+    assert y.any()
+    assert fast[SINCE] == 1.0
     assert fast[BEST] == pytest.approx(dual_of(p, y), rel=1e-9)
 
 
@@ -126,9 +129,10 @@ def test_a_centre_stays_where_sums_are_computed_anew():
         assert worker.fast[ON] == 1.0
         expected = A.T @ (p.c * worker.y)
         expected[worker.free] -= p.reg.l2[0] * worker.centre
-        assert worker.G == pytest.approx(expected, rel=1e-9, abs=1e-12 * np.abs(expected).max())
+        assert pytest.approx(expected, rel=1e-9, abs=1e-12 * np.abs(expected).max()) == worker.G
         worker.follow()
         assert not worker.fast.any()
     result, best = solve(p, tol=1e-5), least(p)
     assert result.rel_gap <= 1e-5
-    assert result.dual <= best * (1.0 + 1e-6) and result.primal <= best + result.gap + 1e-6 * best
+    assert result.dual <= best * (1.0 + 1e-6)
+    assert result.primal <= best + result.gap + 1e-6 * best
