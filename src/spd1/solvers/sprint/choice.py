@@ -8,7 +8,6 @@ import numpy as np
 
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
-from ..newton.tuning import FEW_ROWS, WIDE
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .factor import one_factor
 from .free import lifted
@@ -27,6 +26,7 @@ from .tuning import (
     FEW_A_ROW,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
+    FEW_MOVE,
     HARD_SHARE,
     LITTLE_DENSE_DATA,
     LITTLE_SQUARE_DATA,
@@ -37,9 +37,15 @@ from .tuning import (
     SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
-    SMALL_SHARE,
 )
-from .workers import AscentWorker, DescentWorker, NewtonCGWorker, worth_of_a_gram
+from .workers import (
+    AscentWorker,
+    DescentWorker,
+    NewtonCGWorker,
+    few_dense_rows,
+    only_tried,
+    worth_of_a_gram,
+)
 
 __all__ = ["FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind"]
 
@@ -81,7 +87,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return "ascent"  # an intercept: the other columns decide
     if p.stored > MOST_ENTRIES:
         return "ascent" if very_easy(p) else ""
-    if p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d and factors_settle(p, tol):
+    if few_dense_rows(p) and factors_settle(p, tol):
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
@@ -90,19 +96,20 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
         return "descent"
-    if not AscentWorker.objection(p) and rows_are_easy(p):
-        return "ascent" if small or p.grid.row_major else ""
+    at_hand = small or p.grid.row_major
+    if at_hand and not AscentWorker.objection(p) and rows_are_easy(p):
+        return "ascent"
     if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
         return ""
     return "descent" if small or not p.grid.row_major else ""
 
 
 def factors_settle(problem: Problem, tol: float) -> bool:
-    """Whether few dense rows are best left to small Gram matrices: l1 alone, or many digits."""
+    """Whether few dense rows are best left to small Gram matrices: many columns, or digits."""
     p = problem
-    if np.any(p.reg.l1):
-        return p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
-    return tol < MANY_DIGITS
+    if p.reg.plain:
+        return tol < MANY_DIGITS
+    return only_tried(p) and np.max(p.reg.l1) < FEW_MOVE * float(np.max(np.abs(p.pull_at_zero)))
 
 
 def very_easy(problem: Problem) -> bool:
@@ -183,8 +190,9 @@ def gram_is_cheap(problem: Problem) -> bool:
     p = problem
     if not p.loss.quadratic or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
         return False
-    products = p.d if p.grid.dense else p.stored / p.n  # of an entry
-    return products <= (CHEAP_DENSE if p.grid.dense else CHEAP_SPARSE)
+    if p.grid.dense:
+        return p.d <= CHEAP_DENSE
+    return p.stored <= CHEAP_SPARSE * p.n and p.d <= FEW_LINES
 
 
 def rows_are_easy(problem: Problem) -> bool:

@@ -28,6 +28,8 @@ MOST_ASCENT, MOST_ROUGH_ASCENT = (
 )  # passes, then others: smooth, hinges
 LITTLE_ASCENT = 6e6  # or so many visits to an entry of little data: less than others begin with
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
+MOST_TRIED_DESCENT = 25.0  # where Newton's factors of few dense rows are at hand, ...
+FEW_MOVE = 0.05  # ... of the largest l1, below which these are not even tried
 CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
 )
