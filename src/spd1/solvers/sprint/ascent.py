@@ -196,7 +196,7 @@ def ascend(
     now, before, long_before = math.inf, math.inf, math.inf  # gaps as the last visits saw them
     judged = max(UNTIL_SLOW, EARLY_SHARE * left)  # passes, before which nothing is given up
     mark, mark_gap, next_mark, given_up = 0.0, math.inf, 0.5 * UNTIL_SLOW, False
-    while looks < LOOKS:
+    while looks < len(record):
         for _ in range(STRETCH):
             if active == 0:
                 break

@@ -17,7 +17,7 @@ from ..base import tied_drift
 from ..newton.tuning import FEW_ROWS, WIDE
 from ..order import rows_a_block
 from ..tuning import SQUARE
-from .ascent import KINKS, SMOOTH, ascend
+from .ascent import KINKS, LOOKS, SMOOTH, ascend
 from .descent import descend
 from .momentum import FAST
 from .newton_cg import newton_steps
@@ -58,6 +58,7 @@ class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
 
     ran = False
+    alone = False  # whether threads that ascend together have given up
     rebuilt = ("A", "team")  # left out of checkpoints
     fewest_passes = FEWEST_PASSES
 
@@ -86,7 +87,7 @@ class AscentWorker:
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
-        self.team = team_for(self.problem, self.A)
+        self.team = None if self.alone else team_for(self.problem, self.A)
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
@@ -94,13 +95,22 @@ class AscentWorker:
         settings = (
             p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.watch, self.block, self.key, limits,
         )  # fmt: skip
-        if self.team is None:
-            momentum = self.places, self.shifts, self.y_last, self.G_last, self.fast
-            looks, passes, largest = ascend(
-                self.A, *settings, self.y, self.G, self.u, *momentum, record
-            )
-        else:
+        looks, passes, largest = 0, 0.0, 0.0
+        if self.team is not None:
             looks, passes, largest = self.team.run(settings, self.y, self.G, self.u, record)
+            if self.watch == KINKS and passes + 1.0 < limits[2] and looks < LOOKS:
+                _, primal, dual, gap = record[looks - 1]
+                if gap > limits[0] * max(abs(primal), abs(dual), limits[1]):
+                    self.alone, self.team = True, None  # momentum does more than threads
+        if self.team is None:
+            tol, floor, budget, left = limits
+            settings = (*settings[:-1], (tol, floor, budget - passes, left - passes))
+            momentum = self.places, self.shifts, self.y_last, self.G_last, self.fast
+            more, further, square = ascend(
+                self.A, *settings, self.y, self.G, self.u, *momentum, record[looks:]
+            )
+            record[looks : looks + more, 0] += passes
+            looks, passes, largest = looks + more, passes + further, max(largest, square)
         self.updates += passes * p.n
         self.largest = max(self.largest, largest)
         return looks, passes
