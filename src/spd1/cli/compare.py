@@ -231,6 +231,7 @@ def draw(results: dict[str, Result], path: Path, title: str, stored: int, tol: f
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import LogFormatterMathtext
 
     from ..files import replacing
     from ..plotting import compare as picture
@@ -251,13 +252,16 @@ def draw(results: dict[str, Result], path: Path, title: str, stored: int, tol: f
     for ax in axes:
         ax.axhline(tol, color="black", linewidth=0.8, alpha=0.6)
     axes[0].get_legend().remove()
-    entries = axes[0].secondary_xaxis("top", functions=(lambda v: v * stored, lambda v: v / stored))
     if many:
         axes[0].set_xscale("symlog", linthresh=10.0)
+    axes[0].set_xlim(left=0.0)
+    entries = axes[0].secondary_xaxis("top", functions=(lambda v: v * stored, lambda v: v / stored))
+    if many:
         # after the functions, which set a scale of their own; ticks of the linear part would touch
         entries.set_xscale("symlog", linthresh=10.0 * stored)
         last = max(result.passes for result in results.values()) * stored
         entries.set_xticks([0.0, *powers_of_ten(10.0 * stored, last)])
+        entries.xaxis.set_major_formatter(LogFormatterMathtext())
         axes[1].get_legend().remove()
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside right center")
