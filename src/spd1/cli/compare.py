@@ -204,12 +204,12 @@ def best_so_far(result: Result) -> Result:
 
 
 def limits_in_words(
-    results: dict[str, Result], tol: float, max_passes: float, max_seconds: float
+    results: dict[str, Result], tol: float, max_passes: float | None, max_seconds: float | None
 ) -> str:
     """What was asked of the methods, and who did not get there."""
-    asked = (
-        f"Asked for: a gap of {tol:g} within {max_passes:,g} passes and {max_seconds:g} seconds."
-    )
+    passes = "any number of" if max_passes is None else f"{max_passes:,g}"
+    seconds = "any number of" if max_seconds is None else f"{max_seconds:g}"
+    asked = f"Asked for: a gap of {tol:g} within {passes} passes and {seconds} seconds."
     late = [
         f"{name} ({result.rel_gap:.1e}, {result.status})"
         for name, result in in_order(results)
