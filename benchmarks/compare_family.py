@@ -1,6 +1,7 @@
 """All methods on colon-cancer, rcv1-subset and synthetic data: docs/laboratory/family.md's tables.
 
     SPD1_DATA=FOLDER python benchmarks/compare_family.py --out FOLDER [--only colon-cancer]
+    ... --max-seconds 5     # a look at the pages; methods that take longer are cut off
 
 Runs ``spd1 compare`` on each, as a user would, with --methods all, tol 1e-6, automatic steps and
 seed 0; writes NAME.html (table and picture), NAME.png and NAME.md (the table of the docs) into the
@@ -74,12 +75,13 @@ def table(found: dict[str, dict[str, float | str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def compare(name: str, out: Path) -> None:
+def compare(name: str, out: Path, most_seconds: float) -> None:
     """One data set: the page and the picture by one call, the table from what it prints."""
     run = RUNS[name]
+    seconds = min(run.seconds, most_seconds)
     command = [
         sys.executable, "-m", "spd1", "compare", str(file_of(run, out)), "--methods", "all",
-        "--l2", str(run.l2), "--max-passes", str(run.passes), "--max-seconds", str(run.seconds),
+        "--l2", str(run.l2), "--max-passes", str(run.passes), "--max-seconds", str(seconds),
         "--page", str(out / f"{name}.html"), "--plot", str(out / f"{name}.png"), "--json",
         "--force",
     ]  # fmt: skip
@@ -94,10 +96,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", choices=RUNS, action="append")
+    parser.add_argument("--max-seconds", type=float, default=math.inf, help="of each method")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.only or RUNS:
-        compare(name, args.out)
+        compare(name, args.out, args.max_seconds)
 
 
 if __name__ == "__main__":

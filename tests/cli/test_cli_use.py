@@ -230,6 +230,7 @@ def test_compare_prints_a_table_and_draws(folder):
     assert "<script" not in html
     assert all(f"<td>{name}</td>" in html for name in ("auto", "svrg", "spd1-vr:tile"))
     assert "few-rows: " in html  # refused, and it says why
+    assert "a gap of 0.001 within 100 passes and 60 seconds. All 3 methods got there." in html
     assert (folder / "c.png").read_bytes().startswith(b"\x89PNG")
     assert [w for w in result.stdout.split() if w in ("auto", "svrg", "spd1-vr:tile")]
     found = json.loads(
@@ -248,6 +249,13 @@ def test_compare_prints_a_table_and_draws(folder):
     assert found["auto"]["status"] == "converged"
     assert found["auto"]["entries"] == found["auto"]["passes"] * read_data("classes.svm").A.nnz
     assert "needs a smooth loss" in found["refused"]["svrg"]
+
+
+def test_the_page_of_compare_says_who_did_not_get_there(folder):
+    told = ("compare", "classes.svm", "--methods", "auto,psgd", "--l2", 0.1, "--max-passes", 9)
+    assert run(*told, "--page", "late.html").exit_code == 0
+    html = (folder / "late.html").read_text(encoding="utf-8")
+    assert "1 of 2 methods got there, not: psgd (" in html
 
 
 def test_pictures_of_compare_show_the_best_gap_so_far():

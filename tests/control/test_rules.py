@@ -38,7 +38,7 @@ class Frozen:
     """A method as rules see it; whoever writes to it is found out."""
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
-    stale = side_by_side = on_tiles = can_merge = False
+    stale = side_by_side = on_tiles = can_merge = proven_product = False
     care, averaged = 1.0, 10
     rule = AutoSteps
 
@@ -121,6 +121,30 @@ def test_the_balance_of_steps_follows_the_lag(rule, name, sign):
         found.append(proposal.steps[name])
     assert sign * (found[2] - found[1]) > 0.0
     assert sign * (found[1] - found[0]) > 0.0
+
+
+@pytest.mark.parametrize("proven", [False, True])
+def test_gaps_that_jump_are_not_blamed_on_cautious_steps(proven, rng):
+    """One small gap by luck, and larger ones for ever: neither product nor ratio runs away."""
+    rule = CautiousSteps(Frozen(leeway=8.0, proven_product=proven))
+    rule.after_epoch(seen(1e-6))
+    for _ in range(500):
+        proposal = rule.after_epoch(seen(10.0 ** rng.uniform(-5, -3.5), 10.0 ** rng.uniform(-3, 3)))
+        assert proposal.back_to is None
+        assert proposal.steps["eta"] * proposal.steps["tau"] == pytest.approx(1.0)
+        assert 1.0 / 64.0 <= proposal.steps["eta"] / proposal.steps["tau"] <= 64.0
+
+
+def test_cautious_steps_that_diverge_become_shorter_unless_a_theorem_covers_them():
+    for gap in (1e3, math.inf):
+        for proven in (False, True):
+            rule = CautiousSteps(Frozen(leeway=8.0, proven_product=proven))
+            rule.after_epoch(seen(1e-2, mark=7.0))
+            proposal = rule.after_epoch(seen(gap, mark=9.0))
+            blamed = gap == math.inf or not proven
+            assert (proposal.back_to is not None) == blamed
+            assert (math.prod(proposal.steps.values()) < 0.9) == blamed
+            assert proposal.steps["eta"] == pytest.approx(proposal.steps["tau"])
 
 
 def test_a_lag_that_underflows_moves_nothing():

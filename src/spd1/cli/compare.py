@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -83,15 +84,16 @@ def compare(
     )  # fmt: skip
     title = f"{problem.n} x {problem.d}, {problem.loss}, {problem.reg}"
     if plot is not None and results:
-        draw(results, plot, title, problem.stored)
+        draw(results, plot, title, problem.stored, about.tol)
     if page is not None and results:
         rows = [row_of(name, result, problem.stored) for name, result in in_order(results)]
         write_page(
             page,
             f"{data.name}: {title}",
+            limits_in_words(results, about.tol, max_passes, max_seconds),
             rows,
             refused,
-            partial(draw, results, stored=problem.stored),
+            partial(draw, results, stored=problem.stored, tol=about.tol),
         )
     if json:
         facts: dict[str, Any] = {
@@ -174,7 +176,7 @@ def row_of(name: str, result: Result, stored: int) -> dict[str, str]:
     """What the table says of a run."""
     return {
         "method": name, "status": result.status, "objective": f"{result.primal:.10g}",
-        "proven gap": f"{result.rel_gap:.1e}", "passes": f"{result.passes:.0f}",
+        "proven gap": f"{result.rel_gap:.1e}", "passes": f"{result.passes:,.0f}",
         "entries read": f"{result.passes * stored:.2e}", "seconds": f"{result.seconds:.3f}",
     }  # fmt: skip
 
@@ -201,36 +203,82 @@ def best_so_far(result: Result) -> Result:
     return replace(result, trace=trace)
 
 
-def draw(results: dict[str, Result], path: Path, title: str, stored: int) -> None:
+def limits_in_words(
+    results: dict[str, Result], tol: float, max_passes: float | None, max_seconds: float | None
+) -> str:
+    """What was asked of the methods, and who did not get there."""
+    passes = "any number of" if max_passes is None else f"{max_passes:,g}"
+    seconds = "any number of" if max_seconds is None else f"{max_seconds:g}"
+    asked = f"Asked for: a gap of {tol:g} within {passes} passes and {seconds} seconds."
+    late = [
+        f"{name} ({result.rel_gap:.1e}, {result.status})"
+        for name, result in in_order(results)
+        if result.status != "converged"
+    ]
+    if not late:
+        return f"{asked} All {len(results)} methods got there."
+    there = len(results) - len(late)
+    return f"{asked} {there} of {len(results)} methods got there, not: {', '.join(late)}."
+
+
+def draw(results: dict[str, Result], path: Path, title: str, stored: int, tol: float) -> None:
     """The best gap so far by pass, by entry read (the upper axis) and by second.
 
     Some methods need a thousand times the passes of others: where they are many, both axes are
-    logarithmic, but for the first passes.
+    logarithmic, but for the first passes, and the legend has the order of the table.
     """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import LogFormatterMathtext
 
     from ..files import replacing
     from ..plotting import compare as picture
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)
-    shown = {name: best_so_far(result) for name, result in results.items()}
+    many = len(results) > BESIDE
+    shape, size = ((2, 1), (10.0, 9.5)) if many else ((1, 2), (11.0, 4.4))
+    figure, axes = pyplot.subplots(*shape, figsize=size, layout="constrained", sharey=True)
+    shown = {
+        name if result.status == "converged" else f"{name} (not there)": best_so_far(result)
+        for name, result in in_order(results)
+    }
     picture(shown, x="passes", ax=axes[0])
     picture(shown, x="seconds", ax=axes[1])
+    axes[1].set_xlabel("seconds in the method")
     axes[1].set_xscale("symlog", linthresh=1e-3)
-    axes[1].set_ylabel("")
+    if not many:
+        axes[1].set_ylabel("")
+    for ax in axes:
+        ax.axhline(tol, color="black", linewidth=0.8, alpha=0.6)
     axes[0].get_legend().remove()
-    if len(results) > BESIDE:
+    if many:
         axes[0].set_xscale("symlog", linthresh=10.0)
+    axes[0].set_xlim(left=0.0)
     entries = axes[0].secondary_xaxis("top", functions=(lambda v: v * stored, lambda v: v / stored))
-    if len(results) > BESIDE:  # after the functions: they set a scale of their own
+    if many:
+        # after the functions, which set a scale of their own; ticks of the linear part would touch
         entries.set_xscale("symlog", linthresh=10.0 * stored)
+        last = max(result.passes for result in results.values()) * stored
+        entries.set_xticks([0.0, *powers_of_ten(10.0 * stored, last)])
+        entries.xaxis.set_major_formatter(LogFormatterMathtext())
+        axes[1].get_legend().remove()
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside right center")
     entries.set_xlabel("entries read")
-    if len(results) > BESIDE:
-        axes[1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.suptitle(title)
     with replacing(path) as stream:
         figure.savefig(stream, format=path.suffix[1:].lower(), dpi=150)
     pyplot.close(figure)
+
+
+def powers_of_ten(first: float, last: float) -> list[float]:
+    """Those from ``first`` to ``last``.
+
+    Examples
+    --------
+    >>> powers_of_ten(300.0, 20_000.0)
+    [1000.0, 10000.0]
+    """
+    exponents = range(math.ceil(math.log10(first)), math.floor(math.log10(max(last, first))) + 1)
+    return [10.0**exponent for exponent in exponents]

@@ -16,22 +16,29 @@ __all__ = ["write_page"]
 def write_page(
     path: Path,
     title: str,
+    asked: str,
     rows: list[dict[str, str]],
     refused: dict[str, str],
     draw: Callable[[Path, str], Any],
 ) -> None:
-    """Write the page, whole or not at all; ``draw`` makes the picture."""
+    """Write the page, whole or not at all; ``asked`` says what of, ``draw`` makes the picture."""
     page = Page(title)
+    page.text(asked)
     page.text(
         "Gaps are relative duality gaps, proved by a feasible dual point. A pass is as many "
         "entries read as the data stores; everything counts, looks at the certificate too. "
-        "Automatic steps, the same seed for all."
+        "Seconds are those in the method, without looks at the certificate, which the limit counts "
+        "too. Automatic steps, the same seed for all."
     )
     page.table(rows)
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "compare.png"
         draw(picture, "")
-        page.picture(picture, "The best proven gap so far by pass, by entry read and by second.")
+        page.picture(
+            picture,
+            "The best proven gap so far by pass, by entry read and by second; the line across is "
+            "what was asked for. The legend has the order of the table.",
+        )
     if refused:
         page.heading("Refused").bullets(f"{name}: {reason}" for name, reason in refused.items())
     with replacing(path) as stream:

@@ -190,17 +190,25 @@ class TileSteps(Anchored):
         """Let eta / tau follow the lag, within the leeway."""
         self.epochs += 1
         anchor, back_to = self.note(seen), None
-        if seen.gap <= FAR_WORSE * self.best:
+        if not self.exploded(seen.gap):
             lag = max(seen.lag, 1.0 / max(seen.lag, 1e-300))  # it may underflow
             if LEVEL < lag < MEANT:
                 self.tilt *= min(max(seen.lag**-0.25, 0.5), 2.0) ** self.eagerness()
         else:
-            self.base = {"eta": 0.25 * self.base["eta"], "tau": 2.0 * self.base["tau"]}
+            self.shorten()
             back_to = anchor
         room = min(self.method.leeway * 2.0 ** (self.epochs / self.doubt), MOST_TILT**2)
         self.tilt = min(max(self.tilt, 1.0 / room), room)
         steps = {"eta": self.base["eta"] * self.tilt, "tau": self.base["tau"] / self.tilt}
         return Proposal(steps, back_to=back_to)
+
+    def exploded(self, gap: float) -> bool:
+        """Whether the run has gone astray."""
+        return not gap <= FAR_WORSE * self.best
+
+    def shorten(self) -> None:
+        """A smaller product and a smaller eta."""
+        self.base = {"eta": 0.25 * self.base["eta"], "tau": 2.0 * self.base["tau"]}
 
 
 class CautiousSteps(TileSteps):
@@ -208,9 +216,24 @@ class CautiousSteps(TileSteps):
 
     Changes fade with the epochs, as those of the adaptive SPDHG do: steps that change for ever may
     keep a method without strong convexity from converging.
+
+    Without strong convexity gaps jump, whatever the steps are, and one that was small by luck says
+    nothing: a run that went back from each of these would take ever smaller steps. So only a gap
+    that is far above the best one is blamed on steps, and the ratio is not; nothing is if a theorem
+    covers their product (``proven_product``).
     """
 
     doubt = math.inf
+
+    def exploded(self, gap: float) -> bool:
+        """By far, or to something that is no number."""
+        limit = math.inf if self.method.proven_product else FAR_WORSE**3 * self.best
+        return not (gap <= limit and gap < math.inf)
+
+    def shorten(self) -> None:
+        """Half the product; a best gap that shorter steps do not come back to is forgotten."""
+        self.base = {name: math.sqrt(0.5) * value for name, value in self.base.items()}
+        self.best *= FAR_WORSE
 
     def eagerness(self) -> float:
         """Less and less."""

@@ -9,47 +9,39 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spd1 import L2, ElasticNet, Problem, solve
+from spd1 import L2, Problem, solve
 from spd1.kernel.rng import key_of, units
 from spd1.solvers import method_class
 from spd1.solvers.rounds import stream_of
 from support import reference, reference_family
+from support.saddles import LOSSES, SHAPES, points_around, small_saddle
 
 SHARE = 0.5  # sqrt(eta tau) times the longest line: the steps of the theorem
 
 
-def small_problem(rng, n, d, reg, l2):
-    A = rng.standard_normal((n, d)) * rng.uniform(0.3, 3.0, (n, 1))
-    b, weights = rng.standard_normal(n), rng.uniform(0.5, 2.0, n)
-    net = L2(l2) if reg == "l2" else ElasticNet(l1=0.1, l2=l2, lower=-0.6, upper=0.7)
-    problem = Problem(A, b, "squared", net, weights)
-    task = reference.task_of(A, b, weights / weights.sum(), "squared", net)
-    best = solve(problem, tol=1e-14)
-    return problem, task, best.x, A @ best.x - b  # phi' of the squared loss
-
-
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("reg", ["l2", "box"])
-@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
-def test_a_step_of_spd1_vr_acc_contracts_as_proved(n, d, reg):
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_a_step_of_spd1_vr_acc_contracts_as_proved(n, d, reg, loss):
     rng = np.random.default_rng([n, d])
     for l2 in (1.0, 1e-2, 1e-4):
-        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        problem, task, x_best, y_best = small_saddle(rng, (n, d), reg, l2, loss)
         worker = method_class("spd1-vr-acc")(problem, "auto", key_of(1))
         steps = worker.theory_steps()
         eta, tau = steps["eta"], steps["tau"]
-        sigma, mu = tau / d, problem.mu  # gamma is 1
-        assert max(eta * mu, sigma) <= 1.0
+        sigma, mu, gamma = tau / d, problem.mu, problem.gamma
+        assert max(eta * mu, sigma * gamma) <= 1.0
         r = 1.0 / (n * d)  # momentum 1: the chance of a snapshot, too
         S = eta * mu / d
-        assert pytest.approx(sigma / n) == S
+        assert pytest.approx(sigma * gamma / n) == S
         delta = 0.5 * min((1.0 - SHARE) * r, S)
 
         def apart(x, y, at=(x_best, y_best), eta=eta, sigma=sigma, c=task.c):
             return np.sum((x - at[0]) ** 2) / eta, np.sum(c * (y - at[1]) ** 2) / sigma
 
-        def phi(z, w, mu=mu, eta=eta, sigma=sigma, r=r, apart=apart):
+        def phi(z, w, s_x=eta * mu, s_y=sigma * gamma, r=r, apart=apart):
             (zx, zy), (wx, wy) = apart(*z), apart(*w)
-            near = (1 + eta * mu - r) * d * zx + (1 + sigma - r) * n * zy
+            near = (1 + s_x - r) * d * zx + (1 + s_y - r) * n * zy
             return near + d * wx + n * wy
 
         for _ in range(20):
@@ -87,18 +79,19 @@ def one_step(task, z, w, i, j, eta, tau):
     return x, y
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6)])
-def test_a_step_of_svrg_saddle_acc_contracts_as_proved(n, d):
+def test_a_step_of_svrg_saddle_acc_contracts_as_proved(n, d, loss):
     rng = np.random.default_rng([n, d])
     for l2 in (1.0, 1e-2, 1e-4):
-        problem, task, x_best, y_best = small_problem(rng, n, d, "box", l2)
+        problem, task, x_best, y_best = small_saddle(rng, (n, d), "box", l2, loss)
         worker = method_class("svrg-saddle-acc")(problem, "auto", key_of(1))
         worker.steps = worker.theory_steps()
         p, s = worker.chance, worker.steps["eta"] * problem.mu
         delta = 0.5 * min((1.0 - 0.99) * p, s, 1.0)
         steps = (worker.steps["eta"], worker.steps["tau"], worker.pi, worker.rho, p)
 
-        def apart(point, at=(x_best, y_best), mu=problem.mu, c=task.c):
+        def apart(point, at=(x_best, y_best), mu=problem.mu, c=problem.gamma * task.c):
             x, y = point
             return mu * np.sum((x - at[0]) ** 2) + np.sum(c * (y - at[1]) ** 2)
 
@@ -118,32 +111,25 @@ def test_a_step_of_svrg_saddle_acc_contracts_as_proved(n, d):
             assert mean <= (1.0 - delta) * ((1 - p + s) * apart(z) + apart(w)) * (1 + 1e-12)
 
 
-def saddle_points(rng, problem, x_best, y_best, count=20):
-    """Points and the point before, which may be anywhere for rpd."""
-    low, high = problem.reg.lower, problem.reg.upper
-    for _ in range(count):
-        size, far = 10.0 ** rng.uniform(-3, 1, 2)
-        x = np.clip(x_best + size * rng.standard_normal(problem.d), low, high)
-        y = y_best + size * rng.standard_normal(problem.n)
-        yield x, y, np.clip(x + far * rng.standard_normal(problem.d), low, high)
-
-
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("reg", ["l2", "box"])
-@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
-def test_a_step_of_dspdc_contracts_as_proved(n, d, reg):
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_a_step_of_dspdc_contracts_as_proved(n, d, reg, loss):
     rng = np.random.default_rng([n, d])
     for l2 in (1.0, 1e-2, 1e-4):
-        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        saddle = small_saddle(rng, (n, d), reg, l2, loss)
+        problem, task = saddle.problem, saddle.task
         worker = method_class("dspdc")(problem, "auto", key_of(1))
         worker.steps = worker.theory_steps()
         (eta, tau), theta, A, c = worker.steps.values(), worker.contraction(), task.A, task.c
 
-        def phi(x, y, move, eta=eta, tau=tau, A=A, c=c, at=(x_best, y_best), mu=problem.mu):
-            dx, dy = x - at[0], y - at[1]
-            near = n * (1 / tau + 2) * np.sum(c * dy**2) + d * (1 / eta + 2 * mu) * np.sum(dx**2)
+        def phi(x, y, move, eta=eta, tau=tau, A=A, c=c, saddle=saddle):
+            dx, dy, p = x - saddle.x, y - saddle.y, saddle.problem
+            near = n * (1 / tau + 2 * p.gamma) * np.sum(c * dy**2)
+            near += d * (1 / eta + 2 * p.mu) * np.sum(dx**2)
             return near + 2 * d * (c * dy) @ (A @ move) + d / (2 * eta) * np.sum(move**2)
 
-        for x, y, before in saddle_points(rng, problem, x_best, y_best):
+        for x, y, before in points_around(rng, saddle):
             k = rng.integers(d)  # a step moves one coordinate
             before = np.where(np.arange(d) == k, before, x)
             mean = 0.0
@@ -158,24 +144,27 @@ def test_a_step_of_dspdc_contracts_as_proved(n, d, reg):
             assert mean <= theta * here * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("reg", ["l2", "box"])
-@pytest.mark.parametrize(("n", "d"), [(4, 3), (2, 6), (7, 2), (1, 1)])
-def test_a_step_of_rpd_contracts_as_proved(n, d, reg):
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_a_step_of_rpd_contracts_as_proved(n, d, reg, loss):
     rng = np.random.default_rng([n, d])
     for l2 in (1.0, 1e-2, 1e-4):
-        problem, task, x_best, y_best = small_problem(rng, n, d, reg, l2)
+        saddle = small_saddle(rng, (n, d), reg, l2, loss)
+        problem, task = saddle.problem, saddle.task
         worker = method_class("rpd")(problem, "auto", key_of(1))
         worker.steps = worker.theory_steps()
         eta, theta, A, c = worker.steps["eta"], worker.contraction(), task.A, task.c
         sigmas = worker.steps["tau"] * worker.shares
 
-        def phi(x, y, move, eta=eta, s=sigmas, A=A, c=c, at=(x_best, y_best), mu=problem.mu):
-            dx, dy = x - at[0], y - at[1]
-            near = n * np.sum(c * (1 / s + 2) * dy**2) + (1 / eta + 2 * mu) * np.sum(dx**2)
+        def phi(x, y, move, eta=eta, s=sigmas, A=A, c=c, saddle=saddle):
+            dx, dy, p = x - saddle.x, y - saddle.y, saddle.problem
+            near = n * np.sum(c * (1 / s + 2 * p.gamma) * dy**2)
+            near += (1 / eta + 2 * p.mu) * np.sum(dx**2)
             turn = 2 * n * (c * dy) @ (A @ move) - 2 * (n - 1) * (c * dy) @ (A @ dx)
             return near + turn + np.sum(move**2) / eta
 
-        for x, y, before in saddle_points(rng, problem, x_best, y_best):
+        for x, y, before in points_around(rng, saddle):
             mean = 0.0
             for i in range(n):
                 x_new, y_new = reference_family.row_saddle(

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...control.steps import Proposal
+from .restarted import Restarted
 from .tuning import LENGTHEN, MOST_TRIALS, SHORTEN, TRIED_ENOUGH
-from .whole import Iterate, WholeMatrix
+from .whole import Iterate
 
 __all__ = ["Extragradient"]
 
 
-class Extragradient(WholeMatrix):
+class Extragradient(Restarted):
     """A trial step, then the step itself with the gradients found there.
 
         x_bar = prox_{eta g}(x - eta A'(c y)),       y_bar = prox_{tau phi*}(y + tau A x)
@@ -25,12 +26,13 @@ class Extragradient(WholeMatrix):
 
     Automatic steps are as long as the last trial allowed (Khobotov 1987): the gradients may differ
     by less than the points do, in that metric, not by less than |A| would have it. All that the
-    proofs use of L is that inequality.
+    proofs use of L is that inequality. And they begin anew at the mean, see ``restarted``: where
+    nothing is strongly convex the mean alone needs a hundred times the passes.
     """
 
     name = "extragradient"
     products = 4.0
-    remembers = (*WholeMatrix.remembers, "adaptive", "scale")
+    remembers = (*Restarted.remembers, "adaptive", "scale")
     adaptive = False
     scale = 1.0  # of both steps
 
@@ -55,6 +57,8 @@ class Extragradient(WholeMatrix):
         x, u = self.step_x(now.x, w_bar, eta)
         y, w = self.step_y(now.y, u_bar, tau)
         self.move_to(Iterate(x, y, u, w), trial, weight=scale)
+        if self.adaptive:
+            self.count_towards_restart()
 
     def short_enough(self, trial: Iterate, eta: float, tau: float) -> bool:
         """Whether the gradients moved less than the point; the next steps follow by how much."""

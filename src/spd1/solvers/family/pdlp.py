@@ -15,18 +15,17 @@ import numpy as np
 
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError
+from .restarted import Restarted
 from .tuning import MOST_TRIALS
 from .vectors import dual_prox, primal_prox
-from .whole import Iterate, WholeMatrix
+from .whole import Iterate
 
 __all__ = ["PDLP"]
 
-SUFFICIENT, NECESSARY = 0.2, 0.8  # what is left of the gap at the last restart
-LONGEST = 0.36  # share of all iterations that may go by without a restart
 SMOOTHING = 0.5  # of the primal weight, in logarithms
 
 
-class PDLP(WholeMatrix):
+class PDLP(Restarted):
     """Chambolle & Pock's steps, adaptive and restarted: the modern whole-matrix baseline.
 
     x+ = prox(x - step/weight T A'(c y)), y+ = prox(y + step weight S A (2 x+ - x)), where T and S
@@ -36,9 +35,7 @@ class PDLP(WholeMatrix):
     name = "pdlp"
     step_names = ()
     rule = NoSteps
-    remembers = (
-        *WholeMatrix.remembers, "step", "weight", "origin", "origin_gap", "last_gap", "length",
-    )  # fmt: skip
+    remembers = (*Restarted.remembers, "step", "weight")
 
     def prepare(self, sampling: str) -> None:
         super().prepare(sampling)
@@ -53,18 +50,12 @@ class PDLP(WholeMatrix):
         super().begin(x, y, v)
         if self.weight == 0.0:
             self.weight = self.first_weight()
-        self.mark()
 
     def first_weight(self) -> float:
         """By mu and gamma, in the metric of the shapes, or by how far x and y may travel."""
         found = super().default_steps()
         x, y = float(np.mean(self.column_shape)), float(np.mean(self.row_shape))
         return math.sqrt(max(found["tau"] * x / max(found["eta"] * y, 1e-300), 1e-300))
-
-    def mark(self) -> None:
-        """A restart: here the next mean begins."""
-        self.origin, self.averaged, self.length = self.state.now, 0.0, 0
-        self.origin_gap = self.last_gap = self._evaluate(self.state.now).gap
 
     def iterate(self) -> None:
         p, now = self.problem, self.state.now
@@ -80,9 +71,7 @@ class PDLP(WholeMatrix):
             if step <= limit:
                 break
         self.move_to(Iterate(x, y, u, p.adjoint(p.c * y)), weight=step)
-        self.length += 1
-        if self.length % 4 == 0:
-            self.consider_restart()
+        self.count_towards_restart()
 
     def longest(self, dx: np.ndarray, dy: np.ndarray, du: np.ndarray) -> float:
         """The longest step that this move allows: |move|^2 / (2 |dy' C A dx|)."""
@@ -92,21 +81,7 @@ class PDLP(WholeMatrix):
         met = 2.0 * abs(float((self.problem.c * dy) @ du))
         return (across + along) / met if met > 0 else math.inf
 
-    def consider_restart(self) -> None:
-        """Go on from the better of iterate and mean if it is good enough, or it has been long."""
-        now, mean = self.state.now, self.state.mean
-        gaps = [self._evaluate(at).gap for at in (now, mean)]
-        gap, at = min(zip(gaps, (now, mean), strict=True), key=lambda one: one[0])
-        enough = gap <= SUFFICIENT * self.origin_gap
-        worse = gap <= NECESSARY * self.origin_gap and gap > self.last_gap
-        self.last_gap = gap
-        if not (enough or worse or self.length >= LONGEST * self.t):
-            return
-        self.state = self.state._replace(now=at, before=at, mean=at)
-        self.reweigh(at)
-        self.mark()
-
-    def reweigh(self, at: Iterate) -> None:
+    def leave(self, at: Iterate) -> None:
         """The primal weight follows how far x and y have travelled since the last restart."""
         used = self.row_shape > 0
         dx, dy = at.x - self.origin.x, at.y - self.origin.y

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class RowSaddleMethod(Method):
     """What SPDC, SPDHG and RPD share."""
 
     step_names = ("eta", "tau")
+    proven_product: ClassVar[bool] = False  # whether a theorem covers automatic steps, any ratio
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):

@@ -20,6 +20,7 @@ class SPDHG(RowSaddleMethod):
     """
 
     name = "spdhg"
+    proven_product = True
 
     def look_ahead(self) -> tuple[float, float]:
         return 0.0, 1.0 + 1.0 / self.problem.n

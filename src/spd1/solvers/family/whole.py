@@ -54,6 +54,7 @@ class WholeMatrix(Method):
     takes_cuts = True
     remembers = (*Method.remembers, "averaged", "norm")
     products = 2.0  # passes an iteration
+    proven_product = False  # |C^1/2 A| is estimated from below
 
     def prepare(self, sampling: str) -> None:
         if sampling not in ("auto", "uniform"):
