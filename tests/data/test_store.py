@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from itertools import count
 
 import numpy as np
@@ -226,10 +227,15 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
         LogisticRegression().fit(store, b)
 
 
-def test_tiles_are_let_go_and_the_next_is_read_ahead(tmp_path, rng, monkeypatch):
-    """Never more than three tiles are mapped, and every one is visited once, in order."""
+@pytest.mark.parametrize("capped", [False, True])
+def test_tiles_are_let_go_and_the_next_is_read_ahead(capped, tmp_path, rng, monkeypatch):
+    """Never more than three tiles are mapped, and every one is visited once, in order.
+
+    Under a cap on address space no thread is started for it: it would take more than tiles do.
+    """
     A, b = data(rng, n=400)
     monkeypatch.setattr(store_grid, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(store_grid, "address_space_is_capped", lambda: capped)
     store = write_store(tmp_path / "a", A, b, tiles=(8, 1))
 
     def mapped():
@@ -241,6 +247,8 @@ def test_tiles_are_let_go_and_the_next_is_read_ahead(tmp_path, rng, monkeypatch)
         np.testing.assert_array_equal(tile.values, A[rows])
         seen.append(rows.start)
         assert mapped() <= 3
+        readers = [one for one in threading.enumerate() if "read-ahead" in one.name]
+        assert len(readers) == (0 if capped else 1)
     assert seen == store.manifest.row_ends[:-1]
     del tile
     assert mapped() == 0
