@@ -19,7 +19,7 @@ small, large, loss, l1, l2, extra = sys.argv[1:]
 reg = spd1.ElasticNet(l1=float(l1), l2=float(l2))
 first = spd1.Problem(spd1.open_store(small), loss=loss, reg=reg)
 first.grid.copies = 20_000.0  # so that the same kernels are used: nothing is compiled under the cap
-spd1.solve(first, tol=1e-4)
+spd1.solve(first, tol=1e-4, max_passes=300)
 G = np.eye(300)
 scipy.linalg.cho_solve(scipy.linalg.cho_factor(G @ G.T + G @ (2 * G)), G)  # BLAS takes its memory
 with open("/proc/self/status") as status:
