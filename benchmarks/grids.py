@@ -4,7 +4,6 @@
     python benchmarks/grids.py --data FOLDER        parts of the files there (LIBSVM text)
     python benchmarks/grids.py --data FOLDER --names relathe rcv1-subset --grids 2x2 8x8
     python benchmarks/grids.py --data FOLDER --part 100x150
-    python benchmarks/grids.py --data FOLDER --seconds 60       a method of a problem, at most so long
 
 For each problem a line a method: passes of data in one piece, the most passes of any grid, and the
 grids that did not reach it. ``auto`` takes Newton's method on cut data; who asks for ``rows`` or

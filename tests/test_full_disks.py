@@ -1,4 +1,4 @@
-"""Disks that are full or write-protected, for real: a small file system is mounted, where one may."""
+"""Disks that are full or write-protected, for real: a small one is mounted, where one may."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def disk(tmp_path):
 
 def fill(disk):
     """Leave no byte free."""
-    with pytest.raises(OSError, match="No space left"), open(disk / "filler", "wb", 0) as file:
-        while True:
-            file.write(bytes(4096))
+    room = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes(room.f_bavail * room.f_frsize))
+    assert os.statvfs(disk).f_bavail == 0
 
 
 def table(rows):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -109,14 +108,19 @@ class StoreGrid(Grid):
         A thread has a stack and a heap of its own: 72 to 136 MB of address space on Linux, which
         the system may grant or not. Under a cap they are better left to tiles.
         """
-        following = None
-        for place, after in pairwise([*places, None]):
-            tile = self.store.tile(*place) if following is None else following
-            following = None if after is None else self.store.tile(*after)
-            if following is not None:
-                ask_for(following)
+        following = self._asked_for(*places[0])
+        for place in [*places[1:], None]:
+            tile = following
+            if place is not None:
+                following = self._asked_for(*place)
             yield tile
             del tile
+
+    def _asked_for(self, p: int, q: int) -> Any:
+        """A tile whose pages will soon have been read."""
+        tile = self.store.tile(p, q)
+        ask_for(tile)
+        return tile
 
     def _ahead(self, places: list[tuple[int, int]]) -> Iterator[Any]:
         with ThreadPoolExecutor(1, "spd1-read-ahead") as reader:
