@@ -30,7 +30,9 @@ METHODS = ("auto", "rows", "spd1-vr")
 LOSSES = ("logistic", "squared_hinge", "hinge")
 PENALTIES = {"l2": lambda top: spd1.L2(1e-2), "l1": lambda top: spd1.L1(0.1 * top)}
 FILES = {"gisette-like": 5000, "20news-compsci": 44120, "rcv1-subset": 47236, "relathe": 4322,
-         "a9a": 123, "mushrooms": 112, "colon-cancer": 2000, "hiva": 1617}  # fmt: skip
+         "a9a": 123, "mushrooms": 112, "colon-cancer": 2000, "hiva": 1617, "leukemia": 7129,
+         "reuters-example1": 9947, "madelon": 500, "cpusmall": 12, "riboflavin": 4088}  # fmt: skip
+MANY_VALUES = 10  # of labels, from which on they are measurements: above or below the median
 
 
 def generated() -> Iterator[tuple[str, Any, np.ndarray]]:
@@ -56,7 +58,9 @@ def parts(
         lengths = np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel())
         part = sp.csr_array(sp.diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ part)
         labels = np.asarray(b)[np.sort(rows)]
-        yield name, part, np.where(labels == labels.max(), 1.0, -1.0)
+        measured = len(np.unique(labels)) >= MANY_VALUES
+        upper = labels > np.median(labels) if measured else labels == labels.max()
+        yield name, part, np.where(upper, 1.0, -1.0)
 
 
 def sweep(problem: Any, method: str, grids: list[tuple[int, int]], limit: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from itertools import count
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 
 import spd1
 from spd1 import L1, L2, DataError, IncompatibleError, Problem, open_store, solve, write_store
-from spd1.data import store_grid
+from spd1.data import lines, store_grid
 from spd1.data.convert import as_scipy
 from spd1.solvers.registry import build
 from support import oracle
@@ -226,10 +227,15 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
         LogisticRegression().fit(store, b)
 
 
-def test_tiles_are_let_go_and_the_next_is_read_ahead(tmp_path, rng, monkeypatch):
-    """Never more than three tiles are mapped, and every one is visited once, in order."""
+@pytest.mark.parametrize("capped", [False, True])
+def test_tiles_are_let_go_and_the_next_is_read_ahead(capped, tmp_path, rng, monkeypatch):
+    """Never more than three tiles are mapped, and every one is visited once, in order.
+
+    Under a cap on address space no thread is started for it: it would take more than tiles do.
+    """
     A, b = data(rng, n=400)
     monkeypatch.setattr(store_grid, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(store_grid, "address_space_is_capped", lambda: capped)
     store = write_store(tmp_path / "a", A, b, tiles=(8, 1))
 
     def mapped():
@@ -241,9 +247,30 @@ def test_tiles_are_let_go_and_the_next_is_read_ahead(tmp_path, rng, monkeypatch)
         np.testing.assert_array_equal(tile.values, A[rows])
         seen.append(rows.start)
         assert mapped() <= 3
+        readers = [one for one in threading.enumerate() if "read-ahead" in one.name]
+        assert len(readers) == (0 if capped else 1)
     assert seen == store.manifest.row_ends[:-1]
     del tile
     assert mapped() == 0
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_copies_of_sparse_lines_map_few_tiles(by_columns, tmp_path, rng, monkeypatch):
+    """Three tiles at most are mapped while lines are copied; one of sparse rows has three files."""
+    A, b = data(rng, n=400)
+    store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(8, 1))
+    counts, plain = [], lines.mapped
+
+    def counted(crew, work, items):
+        with open("/proc/self/maps") as maps:
+            counts.append(sum("tile-" in line and str(tmp_path) in line for line in maps))
+        return plain(crew, work, items)
+
+    monkeypatch.setattr(lines, "mapped", counted)
+    chosen = np.array([7, 2, 5])
+    copied = as_scipy(lines.CopiedLines(store.grid, by_columns, chosen).lines).toarray()
+    np.testing.assert_array_equal(copied, A[:, chosen] if by_columns else A[chosen])
+    assert 0 < max(counts) <= 9
 
 
 # Faults

@@ -65,6 +65,9 @@ TASKS = {
         lambda: drawn(400, 300, "logistic", L1(3e-3), 0.2), {"method": "newton", "tol": 1e-10},
     ),
     "auto": (lambda: drawn(300, 60, "hinge", L1(1e-3)), {"tol": 1e-9}),
+    "ascent": (
+        lambda: drawn(400, 200, "squared_hinge", L2(1e-4), 0.2), {"method": "ascent", "tol": 1e-9},
+    ),
 }  # fmt: skip
 
 

@@ -138,13 +138,25 @@ class CopiedLines:
             lambda part: gather(values, names[part], places[part], out),
         )
 
-    def _blocks(self, grid: Grid, across: bool, count: int) -> list[tuple[Any, slice, int]]:
-        """Tiles, or blocks of their lines for a crew: which lines are asked for, and where from."""
-        blocks = []
+    def _rounds(
+        self, grid: Grid, across: bool, count: int
+    ) -> Iterator[list[tuple[Any, slice, int]]]:
+        """Tiles, or blocks of their lines for a crew: which lines are asked for, and where from.
+
+        Those of data at hand all at once. Those of a store tile by tile, so that few are mapped.
+        """
+        everything = []
         for tile, lines, positions in self.pieces(grid):
-            for block, part in blocks_of(tile, count, grid.crew if across else None):
-                blocks.append((block, lines, positions.start + part.start))
-        return blocks
+            blocks = [
+                (block, lines, positions.start + part.start)
+                for block, part in blocks_of(tile, count, grid.crew if across else None)
+            ]
+            if grid.at_hand:
+                everything += blocks
+            else:
+                yield blocks
+        if everything:
+            yield everything
 
     def _sparse(self, chosen: np.ndarray) -> Any:
         count = len(chosen)
@@ -153,28 +165,32 @@ class CopiedLines:
         position[chosen] = np.arange(count)
         across = grid.row_major == self.by_columns
         counts, copies = (count_across, copy_across) if across else (count_along, copy_along)
-        pieces = self._blocks(grid, across, count) if count else []
+
+        def rounds() -> Iterator[list[tuple[Any, slice, int]]]:
+            return self._rounds(grid, across, count) if count else iter(())
 
         def counted(piece: tuple[Any, slice, int]) -> np.ndarray:
             starts = np.zeros(count + 1, dtype=np.int64)
             counts(piece[0], position[piece[1]], starts)
             return starts
 
-        found = mapped(grid.crew, counted, pieces)
+        found = [one for pieces in rounds() for one in mapped(grid.crew, counted, pieces)]
         starts = np.cumsum(sum(found, np.zeros(count + 1, dtype=np.int64)))
         one = grid.tiles[0][0]
         narrow = np.uint16 if self.width <= 2**16 else one.indices.dtype
         indices, data = np.empty(starts[-1], dtype=narrow), np.empty(starts[-1], dtype=grid.dtype)
-        filled, work = starts[:-1].copy(), []
-        for piece, inside in zip(pieces, found, strict=True):  # each knows where it begins
-            work.append((piece, filled.copy()))
-            filled += inside[1:]
+        filled, sizes = starts[:-1].copy(), iter(found)
 
         def copied(item: tuple[tuple[Any, slice, int], np.ndarray]) -> None:
             (block, lines, first), places = item
             copies(block, position[lines], first, places, indices, data)
 
-        mapped(grid.crew, copied, work)
+        for pieces in rounds():
+            work = []
+            for piece in pieces:  # each knows where it begins
+                work.append((piece, filled.copy()))
+                filled += next(sizes)[1:]
+            mapped(grid.crew, copied, work)
         kind, shape = (CSC, (self.width, count)) if self.by_columns else (CSR, (count, self.width))
         return kind(data, indices, starts.view(np.uint64), shape)
 

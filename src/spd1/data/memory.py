@@ -8,7 +8,12 @@ from pathlib import Path
 
 from ..errors import DataError
 
-__all__ = ["available_memory", "refuse_too_long"]
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["address_space_is_capped", "available_memory", "refuse_too_long"]
 
 VECTORS_KEPT = 8  # vectors of numbers for every row and column that the leanest method keeps
 NEVER_ASKED = 2**28  # bytes that nobody is asked for
@@ -24,6 +29,19 @@ def available_memory() -> float:
     True
     """
     return min(_of_machine(), _of_group())
+
+
+def address_space_is_capped() -> bool:
+    """Whether this process may map only so many bytes (``ulimit -v``).
+
+    Examples
+    --------
+    >>> address_space_is_capped() in (True, False)
+    True
+    """
+    if resource is None or not hasattr(resource, "RLIMIT_AS"):
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def refuse_too_long(rows: int, columns: int) -> None:

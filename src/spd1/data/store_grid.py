@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +14,9 @@ from ..errors import IncompatibleError
 from .facts import Facts, Nobody
 from .grid import Grid
 from .matrix import Dense
+from .memory import address_space_is_capped
 
-__all__ = ["StoreGrid", "touch"]
+__all__ = ["StoreGrid", "ask_for", "touch"]
 
 PAGE = 4096  # bytes
 WORTH_A_THREAD = 2**21  # bytes of a tile: smaller ones are opened when they are needed
@@ -86,7 +88,12 @@ class StoreGrid(Grid):
         """Every tile with its rows and columns; the next one is read while this one is used."""
         places = [(p, q) for p in range(self.shape[0]) for q in range(self.shape[1])]
         worth = self.nbytes >= WORTH_A_THREAD * len(places)
-        tiles = self._ahead(places) if worth else self._now(places)
+        if not worth:
+            tiles = self._now(places)
+        elif address_space_is_capped():
+            tiles = self._asked(places)
+        else:
+            tiles = self._ahead(places)
         for (p, q), tile in zip(places, tiles, strict=True):
             rows = slice(self.row_ends[p], self.row_ends[p + 1])
             yield tile, rows, slice(self.column_ends[q], self.column_ends[q + 1])
@@ -94,6 +101,26 @@ class StoreGrid(Grid):
     def _now(self, places: list[tuple[int, int]]) -> Iterator[Any]:
         for place in places:
             yield self.store.tile(*place)
+
+    def _asked(self, places: list[tuple[int, int]]) -> Iterator[Any]:
+        """The system is asked to read the next tile, and no thread waits for it.
+
+        A thread has a stack and a heap of its own: 72 to 136 MB of address space on Linux, which
+        the system may grant or not. Under a cap they are better left to tiles.
+        """
+        following = self._asked_for(*places[0])
+        for place in [*places[1:], None]:
+            tile = following
+            if place is not None:
+                following = self._asked_for(*place)
+            yield tile
+            del tile
+
+    def _asked_for(self, p: int, q: int) -> Any:
+        """A tile whose pages will soon have been read."""
+        tile = self.store.tile(p, q)
+        ask_for(tile)
+        return tile
 
     def _ahead(self, places: list[tuple[int, int]]) -> Iterator[Any]:
         with ThreadPoolExecutor(1, "spd1-read-ahead") as reader:
@@ -128,9 +155,24 @@ class StoreGrid(Grid):
         )
 
 
+def arrays_of(tile: Any) -> tuple[np.ndarray, ...]:
+    """The arrays that a tile is made of."""
+    return (tile.values,) if isinstance(tile, Dense) else tuple(tile[:3])
+
+
+def ask_for(tile: Any) -> None:
+    """Ask the system to read the pages of a mapped tile soon; where it can't be asked, nothing."""
+    for values in arrays_of(tile):
+        base: Any = values
+        while base is not None and not isinstance(base, mmap.mmap):
+            base = getattr(base, "base", None)
+        if base is not None and hasattr(mmap, "MADV_WILLNEED"):
+            base.madvise(mmap.MADV_WILLNEED)
+
+
 def touch(tile: Any) -> None:
     """Read the pages of a tile, in order."""
-    for values in (tile.values,) if isinstance(tile, Dense) else tile[:3]:
+    for values in arrays_of(tile):
         np.add.reduce(values.reshape(-1).view(np.uint8)[::PAGE])  # without Python's lock
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from spd1.data.convert import as_matrix
 from spd1.data.facts import Nobody
+from spd1.data.grid import Grid
 from spd1.solvers.newton.linalg.subspace import (
     NO_ROWS,
     conjugate_gradients,
@@ -15,6 +16,7 @@ from spd1.solvers.newton.linalg.subspace import (
     scratch_for,
     walk,
 )
+from spd1.solvers.newton.linalg.tile_lines import TileLines
 from spd1.solvers.newton.linalg.working_set import Lines
 from support import oracle
 
@@ -139,9 +141,10 @@ def test_conjugate_gradients_give_up_politely(rng):
     np.testing.assert_array_equal(conjugate_gradients(lambda p: 0 * p, right, 1.0, 0.1, 9), 0.0)
 
 
+@pytest.mark.parametrize("tiles", [None, (3, 1), (2, 2)])
 @pytest.mark.parametrize("singular", [False, True])
 @pytest.mark.parametrize("layout", ["dense_c", "csr"])
-def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singular, rng):
+def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singular, tiles, rng):
     count, width = (12, 8) if singular else (8, 20)
     A = rng.standard_normal((count, width))
     B, ids = as_matrix(oracle.LAYOUTS[layout](A)), np.arange(count)
@@ -152,7 +155,11 @@ def test_newton_on_a_face_lowers_the_model_and_keeps_to_the_face(layout, singula
     z[:3] = 0.0, -1.0, 1.5  # at kinks: held
     bend, slope = rng.uniform(0.5, 1.0, width), rng.standard_normal(width)
     old, old_slope = z.copy(), slope.copy()
-    gain = newton_on_face(Lines(B, ids, width, Nobody()), table, z, bend, slope)
+    if tiles is None:
+        lines = Lines(B, ids, width, Nobody())
+    else:  # lines that stay where they lie
+        lines = TileLines(Grid([[B]]).cut(*tiles), False, ids)
+    gain = newton_on_face(lines, table, z, bend, slope)
     move = (z - old) @ A
     fell = old_slope @ move + bend @ move**2 / 2 + table[:, 0] @ (z - old)
     fell += table[:, 1] @ (np.abs(z) - np.abs(old))

@@ -70,7 +70,7 @@ class TileLines(Lines):
         self.grid, self.by_columns, self.ids = grid, by_columns, chosen
         self.width = grid.n if by_columns else grid.d
         self.count, self.dense = len(chosen), grid.dense
-        self.ledger, self.most = grid.ledger, grid.copies
+        self.ledger, self.crew, self.most = grid.ledger, grid.crew, grid.copies
         counts = grid.column_counts if by_columns else grid.row_counts
         self.entries = float(np.sum(counts[chosen]))
 
@@ -103,10 +103,10 @@ class TileLines(Lines):
     def spread(self) -> np.ndarray:
         """A dense copy, one line a row; asked for only where ``most`` allows it."""
         self.ledger.entries += self.grid.stored
-        lines = CopiedLines(self.grid, self.by_columns, self.ids).lines
-        if self.dense:
-            return np.asarray(lines.values[: self.count], dtype=float)
-        every = as_scipy(lines)
+        copied = CopiedLines(self.grid, self.by_columns, self.ids)
+        if self.dense:  # what callers may write to: the view in ``copied.lines`` is read-only
+            return np.asarray(copied.store[: self.count], dtype=float)
+        every = as_scipy(copied.lines)
         return np.asarray((every.T if self.by_columns else every).toarray(), dtype=float)
 
     # Rows: sweeps
