@@ -285,6 +285,8 @@ class Team:
         except (OSError, KeyError):  # no connection; or another worker under its address
             return LostError()
         if reply["status"] != "OK":
+            if isinstance(reply["exception"], RuntimeError):  # holders raise nothing of their own:
+                return LostError()  # the worker is closing, and its threads are gone already
             raise reply["exception"]
         return reply["result"]
 
