@@ -17,6 +17,7 @@ from ..data.tile_work import Across, Down
 from ..errors import DataError, IncompatibleError
 from . import tuning
 from .messages import Echo, Place
+from .packing import packed_lines, unpacked
 from .seats import Seat
 from .team import Team
 
@@ -170,11 +171,11 @@ class ClusterGrid(Grid):
             del seat
             names = {k: parts[k] for k in {place[side] for place in some}}
             cut = "across" if by_columns else "down"
-            return some, tile_work.some_lines, [("same", by_columns), (cut, names)]
+            return some, packed_lines, [("same", by_columns), (cut, names)]
 
         found = self.team.ask(places, "everywhere", message)
         rows, columns = (sorted({place[k] for place in places}) for k in (0, 1))
-        grid = Grid([[found[p, q] for q in columns] for p in rows], self.ledger)
+        grid = Grid([[unpacked(found[p, q]) for q in columns] for p in rows], self.ledger)
         grid.crew = self.crew
         return grid, np.searchsorted(order, chosen)
 

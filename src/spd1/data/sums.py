@@ -15,11 +15,11 @@ __all__ = ["Part", "Sums"]
 
 
 class Part(NamedTuple):
-    """Which sum a part belongs to, and which of its tiles: those from ``index << level`` on."""
+    """Which sum a part belongs to, and which of its tiles: those from ``number << level`` on."""
 
     name: int
     level: int
-    index: int
+    number: int
 
 
 class Sums:
