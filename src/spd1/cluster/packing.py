@@ -15,8 +15,8 @@ from ..data.matrix import CSR, Dense
 
 __all__ = ["Packed", "packed_lines", "unpacked"]
 
-NARROW = (np.int8, np.int16, np.float32)
-LOOK = 1000  # values that tell soon whether a type won't do
+NARROW_TYPES = (np.int8, np.int16, np.float32)
+FIRST_VALUES = 1000  # values that tell soon whether a type won't do
 
 
 class Packed(NamedTuple):
@@ -52,8 +52,8 @@ def unpacked(packed: Packed) -> Any:
 
 def narrow_values(values: np.ndarray) -> np.ndarray:
     """Values in the narrowest type that has every one of them, minus zero among them."""
-    few = values.ravel()[:LOOK]
-    for kind in NARROW:
+    few = values.ravel()[:FIRST_VALUES]
+    for kind in NARROW_TYPES:
         narrower = np.dtype(kind).itemsize < values.dtype.itemsize
         if narrower and exact(few, kind) and exact(values, kind):
             return values.astype(kind)

@@ -57,3 +57,8 @@ class Traffic:
 
     def __init__(self) -> None:
         self.sent = self.received = self.relayed = self.messages = self.rounds = 0
+
+    @property
+    def moved(self) -> int:
+        """All bytes."""
+        return self.sent + self.received + self.relayed
