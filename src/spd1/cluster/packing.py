@@ -47,7 +47,10 @@ def unpacked(packed: Packed) -> Any:
         own = array.astype(kind, copy=False)
         own.flags.writeable = False  # as all data: kernels are compiled once for both
         arrays.append(own)
-    return Dense(*arrays) if packed.kind == "Dense" else CSR(*arrays, packed.shape)
+    if packed.kind == "Dense":
+        return Dense(arrays[0])
+    data, indices, indptr = arrays
+    return CSR(data, indices, indptr, packed.shape)
 
 
 def narrow_values(values: np.ndarray) -> np.ndarray:
