@@ -178,7 +178,7 @@ def time_it(
     before: list[Any] = []
 
     def run() -> Any:
-        before[:] = [traffic.rounds, traffic.sent + traffic.received]
+        before[:] = [traffic.rounds, traffic.moved]
         smooth.MANY_PRODUCTS = math.inf if "plain" in method else MANY_PRODUCTS
         cut.SLOW_START = math.inf if "plain" in method else SLOW_START
         return spd1.solve(
@@ -189,7 +189,7 @@ def time_it(
     with each_round(here.grid.team, args.rounds):
         seconds, result = best_of(args, run)
     rounds = traffic.rounds - before[0]
-    moved = traffic.sent + traffic.received - before[1]
+    moved = traffic.moved - before[1]
     say(name, f"dask {grid} {method}", tol, seconds, result, rounds, moved, 8 * (here.n + here.d))
 
 

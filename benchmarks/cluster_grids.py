@@ -60,14 +60,14 @@ def solves(client: Any, data: Data, workers: int, grid: str, known: Any, args: A
         traffic = first.grid.team.traffic
         for name in args.problems.split(","):
             problem = spd1.Problem(X, data.b, PROBLEMS[name][0]).moved(first.grid)
-            before = traffic.sent + traffic.received, traffic.rounds
+            before = traffic.moved, traffic.rounds
             began = time.perf_counter()
             result = spd1.solve(
                 problem.with_regularizer(known[name][0]), tol=1e-6, engine="dask", client=client,
                 max_seconds=args.max_seconds,
             )  # fmt: skip
             seconds = time.perf_counter() - began
-            moved = traffic.sent + traffic.received - before[0]
+            moved = traffic.moved - before[0]
             rounds = traffic.rounds - before[1]
             found.append(Found(workers, grid, name, result, seconds, moved, rounds))
     return found

@@ -184,6 +184,9 @@ def test_what_travels_is_vectors(client, rng):
         assert traffic.messages - messages == 2
         assert traffic.sent - sent == 2 * 60 * 8
         assert traffic.received - received == 400 * 8
+        received = traffic.received
+        problem.grid.adjoint(np.ones(400))
+        assert traffic.received - received == 2 * 60 * 8  # a worker adds up its two tiles
 
 
 def test_what_a_holder_has_is_not_sent_again(client, rng):

@@ -80,3 +80,22 @@ def test_lines_from_tiles_are_read_as_often_as_they_are_counted(rng):
         grid = whole.cut(3, 2).watched(ledger := Ledger(A.size))
         LineStore(grid, by_columns).of(np.array([3, 1]))
         assert ledger.entries == read
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_a_store_of_lines_lets_go_of_some_where_copies_are_few(by_columns, rng):
+    """What is chosen again is not copied again, and never more is held than may be."""
+    A = data(rng)
+    grid = Grid.whole(as_matrix(A)).cut(2, 2).watched(ledger := Ledger(A.size))
+    width = A.shape[0] if by_columns else A.shape[1]
+    grid.copies = 3 * 1.25 * 8 * width
+    store, truth = LineStore(grid, by_columns), A.T if by_columns else A
+    held = set()
+    for chosen in ([3, 1], [1, 0, 3], [0, 2], [2, 4, 0], [4, 1]):
+        before = ledger.entries
+        B, ids = store.of(np.array(chosen))
+        np.testing.assert_array_equal(lines(B)[ids], truth[chosen])
+        assert store.copies.count <= 3
+        assert ledger.entries - before == width * len(set(chosen) - held)
+        held = set(np.flatnonzero(store.position >= 0).tolist())
+        assert set(chosen) <= held

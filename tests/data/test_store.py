@@ -12,9 +12,21 @@ import pytest
 import scipy.sparse as sp
 
 import spd1
-from spd1 import L1, L2, DataError, IncompatibleError, Problem, open_store, solve, write_store
+from spd1 import (
+    L1,
+    L2,
+    DataError,
+    ElasticNet,
+    IncompatibleError,
+    Problem,
+    open_store,
+    solve,
+    write_store,
+)
 from spd1.data import lines, store_grid
 from spd1.data.convert import as_scipy
+from spd1.data.lines import LineStore
+from spd1.solvers.newton.faces.choose import best_face
 from spd1.solvers.registry import build
 from support import oracle
 
@@ -197,6 +209,46 @@ def test_columns_take_turns_where_they_are_too_many(sparse, tmp_path, rng, monke
     assert np.count_nonzero(found.x) > 7
 
 
+CUT_ROWS = {
+    "hinge": ("hinge", L2(0.01)),
+    "quadratic pieces": ("squared_hinge", L2(0.01)),
+    "kinks on both sides": ("hinge", ElasticNet(0.01, 0.02)),
+    "an intercept": ("hinge", ElasticNet(l2=np.append(np.full(19, 0.01), 0.0))),
+}
+
+
+@pytest.mark.parametrize("share", [0.3, 0.12], ids=["a third", "a few rows"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("key", CUT_ROWS)
+def test_rows_that_are_cut_take_turns(key, sparse, share, tmp_path, rng, monkeypatch):
+    """No working set has more of them than may be copied, nor do the copies that are kept."""
+    A, b = data(rng, n=90, d=20)
+    given = sp.csr_array(A) if sparse else A
+    loss, reg = CUT_ROWS[key]
+    whole = Problem(given, b, loss, reg)
+    stored = Problem(write_store(tmp_path / "a", given, b, tiles=(2, 3)), loss=loss, reg=reg)
+    cut = whole.with_grid(whole.grid.cut(2, 3))
+    cut.grid.copies = stored.grid.copies = share * stored.grid.nbytes
+    most, of = [], LineStore.of
+
+    def watched(lines, chosen):
+        B, ids = of(lines, chosen)
+        held = lines.copies.count * 8 * lines.width if B.is_dense() else 12 * B.stored
+        most.append(held / lines.grid.copies)
+        return B, ids
+
+    monkeypatch.setattr(LineStore, "of", watched)
+    expected, found = (solve(problem, tol=1e-6) for problem in (cut, stored))
+    assert found.converged
+    assert spd1.certify(found.x, whole, found.y).rel_gap <= 1.01e-6
+    if best_face(stored) == "primal":
+        assert key == "quadratic pieces"  # smooth: products alone
+        assert share == 0.12
+    else:
+        np.testing.assert_allclose(found.x, expected.x, rtol=1e-9, atol=1e-12)
+        assert 0.5 < max(most) <= 1.0
+
+
 def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
     A, b = data(rng)
     store = write_store(tmp_path / "a", sp.csr_array(A), b, tiles=(3, 2))
@@ -208,9 +260,13 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, rng):
             solve(Problem(store, reg=L2(0.1)), method)
     assert solve(Problem(store, reg=L2(0.1)), "rows", tol=1e-3).converged
     hinge = Problem(store, loss="hinge", reg=L2(0.01))
-    hinge.grid.copies = 100.0
+    hinge.grid.copies = 100.0  # too many working sets would have to take turns
     with pytest.raises(IncompatibleError, match="rows of this data are cut into 2 tiles"):
         solve(hinge)
+    proximal = Problem(store, loss="hinge", reg=L1(0.01))
+    proximal.grid.copies = 0.9 * proximal.grid.nbytes
+    with pytest.raises(IncompatibleError, match="rows of this data are cut into 2 tiles"):
+        solve(proximal)
     free = Problem(store, loss="squared")
     free.grid.copies = 100.0
     with pytest.raises(IncompatibleError, match="10 columns without penalty are too large to copy"):

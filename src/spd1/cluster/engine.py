@@ -19,7 +19,7 @@ from ..errors import IncompatibleError, ParameterError, install
 from ..problem import Problem
 from . import tuning
 from .grid import ClusterGrid
-from .holder import Ask, Blank, Fresh, Place, Sent
+from .messages import Ask, Blank, Fresh, Place, Sent
 from .seats import Seat, Source
 from .team import Team
 

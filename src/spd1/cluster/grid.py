@@ -12,10 +12,12 @@ import numpy as np
 from ..data import tile_work
 from ..data.facts import Facts, Nobody
 from ..data.grid import Grid
+from ..data.sums import Sums
 from ..data.tile_work import Across, Down
 from ..errors import DataError, IncompatibleError
 from . import tuning
-from .holder import Echo, Place
+from .messages import Echo, Place
+from .packing import packed_lines, unpacked
 from .seats import Seat
 from .team import Team
 
@@ -112,17 +114,32 @@ class ClusterGrid(Grid):
         """What a function says of every tile: one message a worker, answers in order."""
 
         def message(seat: Seat, places: list[Place]) -> tuple[Any, ...]:
-            parts = [self._cut(one, places) for one in arguments]
-            if function in ASKED_AGAIN:
-                how, rows = parts[0]
-                parts[0] = how, {p: repeated(seat, f"{function.__name__} {p}", part)
-                                 for p, part in rows.items()}  # fmt: skip
-            return places, function, parts
+            return places, *self._message([seat], places, function, arguments)
 
         found = self.team.ask(self.places, "everywhere", message)
         for p, rows in enumerate(pairwise(self.row_ends)):
             for q, columns in enumerate(pairwise(self.column_ends)):
                 yield found.pop((p, q)), slice(*rows), slice(*columns)
+
+    def totals(self, function: Any, *arguments: Any, by_rows: bool) -> Sums:
+        """The same, added up where tiles lie, as far as that goes, and here."""
+
+        def message(seats: list[Seat], places: list[Place]) -> tuple[Any, ...]:
+            return self._message(seats, places, function, arguments)
+
+        count = self.shape[1] if by_rows else self.shape[0]
+        return self.team.totals(self.places, message, by_rows, count)
+
+    def _message(
+        self, seats: list[Seat], places: list[Place], function: Any, arguments: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """A function with the parts of its arguments that these tiles of these holders need."""
+        parts = [self._cut(one, places) for one in arguments]
+        if function in ASKED_AGAIN:
+            how, rows = parts[0]
+            parts[0] = how, {p: repeated(seats, p, f"{function.__name__} {p}", part)
+                             for p, part in rows.items()}  # fmt: skip
+        return function, parts
 
     def _cut(self, argument: Any, places: list[Place]) -> tuple[str, Any]:
         """How an argument is cut, and the parts that some tiles need of it, each once."""
@@ -154,11 +171,11 @@ class ClusterGrid(Grid):
             del seat
             names = {k: parts[k] for k in {place[side] for place in some}}
             cut = "across" if by_columns else "down"
-            return some, tile_work.some_lines, [("same", by_columns), (cut, names)]
+            return some, packed_lines, [("same", by_columns), (cut, names)]
 
         found = self.team.ask(places, "everywhere", message)
         rows, columns = (sorted({place[k] for place in places}) for k in (0, 1))
-        grid = Grid([[found[p, q] for q in columns] for p in rows], self.ledger)
+        grid = Grid([[unpacked(found[p, q]) for q in columns] for p in rows], self.ledger)
         grid.crew = self.crew
         return grid, np.searchsorted(order, chosen)
 
@@ -188,12 +205,15 @@ class ClusterGrid(Grid):
                 yield self.tiles[p][q], slice(*rows), slice(*columns)
 
 
-def repeated(seat: Seat, name: str, values: np.ndarray) -> Echo:
-    """A vector that is often the one before: then it is not sent."""
-    echo = seat.echo(name, values)
-    if echo.value is not None:
-        seat.heard[name] = values.copy()  # the caller may write to his
-    return echo
+def repeated(seats: list[Seat], row: int, name: str, values: np.ndarray) -> Echo:
+    """A vector of a row of tiles that is often the one before: then it is not sent."""
+    seats = [seat for seat in seats if any(p == row for p, _ in seat.places)]
+    if all(seat.echo(name, values).value is None for seat in seats):
+        return Echo(name, None)
+    kept = values.copy()  # the caller may write to his
+    for seat in seats:
+        seat.heard[name] = kept
+    return Echo(name, values)
 
 
 class TileRow:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,78 +16,30 @@ from ..data.convert import with_square_sum
 from ..data.crew import Cut
 from ..data.matrix import Dense
 from ..data.store import open_store
+from ..data.sums import Part, Sums
 from ..data.tile_work import row_access_of
 from ..engines.blas import one_thread
 from ..engines.threads import Threads
 from ..engines.work import resolved
 from ..errors import DataError
 from ..version import __version__
+from .messages import (
+    Ask,
+    Blank,
+    Branch,
+    BranchError,
+    Echo,
+    Failed,
+    Fresh,
+    Note,
+    Place,
+    Relayed,
+    Sent,
+    StoredTile,
+)
+from .relays import ask_branch
 
-__all__ = ["Ask", "Blank", "Echo", "Failed", "Fresh", "Holder", "Note", "Sent", "StoredTile"]
-
-Place = tuple[int, int]
-
-
-class StoredTile(NamedTuple):
-    """A tile of a store that every worker can open."""
-
-    path: str
-    unit: float | None  # the constant of a further column
-    place: Place
-
-
-class Note(NamedTuple):
-    """What a holder found when it took a tile, or what is wrong with it."""
-
-    shape: tuple[int, int]
-    kind: str
-    dtype: str
-    stored: int
-    nbytes: int
-    square_sum: float = math.nan  # of all entries, where it is known
-    wrong: str = ""
-
-
-class Failed(NamedTuple):
-    """An error that an operation raised, on its way to the caller."""
-
-    error: Exception
-
-
-class Sent(NamedTuple):
-    """An argument that the holder has: sent once, kept under a name."""
-
-    name: str
-
-
-class Fresh(NamedTuple):
-    """An argument that the holder is to keep under a name, or to make of its tile and keep."""
-
-    name: str
-    value: Any
-
-
-class Echo(NamedTuple):
-    """An array that goes to and fro: None stands for what both sides have had before."""
-
-    name: str
-    value: np.ndarray | None
-
-
-class Blank(NamedTuple):
-    """Room for an answer."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-
-class Ask(NamedTuple):
-    """A task on a tile: which of its arguments are written, and come back."""
-
-    place: Place
-    function: Any
-    arguments: tuple[Any, ...]
-    written: tuple[int, ...]
+__all__ = ["Holder"]
 
 
 class Holder:
@@ -141,6 +93,58 @@ class Holder:
                 return [self._one(place, function, arguments) for place in places]
         except Exception as error:
             return Failed(error)
+
+    def totals(
+        self, places: list[Place], function: Any, arguments: list[tuple[str, Any]], by_rows: bool,
+        count: int,
+    ) -> dict[Part, np.ndarray] | Failed:  # fmt: skip
+        """The same, added up over rows or columns of tiles as far as they are here."""
+        sums = Sums(count)
+        try:
+            with one_thread():
+                for p, q in places:
+                    part = Part(p, 0, q) if by_rows else Part(q, 0, p)
+                    sums.add(part, self._one((p, q), function, arguments))
+            return sums.parts
+        except Exception as error:
+            return Failed(error)
+
+    async def relay(
+        self, branch: Branch, function: Any, arguments: list[tuple[str, Any]], by_rows: bool,
+        count: int,
+    ) -> Relayed | Failed:  # fmt: skip
+        """The same of all tiles of a branch: other holders are asked from here, not by the caller.
+
+        Whatever goes wrong on the way is ``Failed`` with a ``BranchError``, and the caller asks
+        everybody itself: it knows what to do about those that are lost.
+        """
+        import asyncio
+
+        from distributed import get_worker
+
+        worker = get_worker()
+        options = function, by_rows, count
+        asked = [asyncio.ensure_future(ask_branch(worker, one, arguments, *options))
+                 for one in branch.branches]  # fmt: skip
+        own = [branch.places, function, arguments, by_rows, count]
+        work = worker.executors["actor"]
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(work, self.totals, *own)
+            replies = [found, *await asyncio.gather(*asked)]
+        except Exception as error:
+            return Failed(BranchError(f"{branch.address}: {error!r}"))
+        finally:
+            for one in asked:
+                one.cancel()
+        sums, moved = Sums(count), 0
+        for reply in replies:
+            if isinstance(reply, Failed):
+                return reply
+            parts = reply.parts if isinstance(reply, Relayed) else reply
+            moved += reply.moved if isinstance(reply, Relayed) else 0
+            for part, values in parts.items():
+                sums.add(part, values)
+        return Relayed(sums.parts, moved)
 
     def _one(self, place: Place, function: Any, arguments: list[tuple[str, Any]]) -> Any:
         row, column = place

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .holder import Echo, Place, StoredTile
+from .messages import Echo, Place, StoredTile
 
-__all__ = ["Seat", "Source", "Traffic", "size_of"]
+__all__ = ["Seat", "Source", "Traffic"]
 
 
 class Source(NamedTuple):
@@ -53,16 +53,12 @@ class Seat:
 
 
 class Traffic:
-    """Bytes of arrays that have travelled, and messages."""
+    """Bytes of arrays that went through the client, or from worker to worker, and messages."""
 
     def __init__(self) -> None:
-        self.sent = self.received = self.messages = self.rounds = 0
+        self.sent = self.received = self.relayed = self.messages = self.rounds = 0
 
-
-def size_of(value: Any) -> int:
-    """Bytes of the arrays in a message."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, dict):
-        return sum(size_of(one) for one in value.values())
-    return sum(size_of(one) for one in value) if isinstance(value, (list, tuple)) else 0
+    @property
+    def moved(self) -> int:
+        """All bytes."""
+        return self.sent + self.received + self.relayed

@@ -7,30 +7,28 @@ the array or from the store, and what it was asked for is asked again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
+from ..data.sums import Sums
 from ..errors import ClusterError, DataError
 from ..version import __version__
 from . import tuning
-from .holder import Failed, Holder, Note, Place
-from .seats import Seat, Source, Traffic, size_of
+from .holder import Holder
+from .messages import BranchError, Failed, Note, Place
+from .relays import branches_of
+from .seats import Seat, Source
+from .wire import RESUME, LostError, Wire
 
 __all__ = ["Team"]
 
 logger = logging.getLogger("spd1.cluster")
-RESUME = "if the run had a checkpoint, start it again: it goes on from there"
 
 
-class LostError(Exception):
-    """A worker does not answer any more."""
-
-
-class Team:
+class Team(Wire):
     """Holders of all tiles of some data.
 
     Parameters
@@ -42,19 +40,15 @@ class Team:
     """
 
     def __init__(self, client: Any, source: Source, limit: float | None = None) -> None:
-        if client.asynchronous:
-            raise ClusterError(
-                "the client is asynchronous: pass one made without asynchronous=True"
-            )
-        self.client, self.source = client, source
-        self.limit = tuning.LONGEST_WAIT if limit is None else limit
+        super().__init__(client, limit)
+        self.source = source
         self.name = uuid4().hex[:8]
         self.seats: list[Seat] = []
         self.home: dict[Place, Seat] = {}
         self.gone: set[str] = set()  # addresses; a worker that comes back has another one
-        self.losses = self.strikes = 0
+        self.losses = self.strikes = self.breaks = 0
+        self.relays = client.direct_to_workers is not False  # whether workers may ask each other
         self.notes: dict[Place, Note] = {}
-        self.traffic = Traffic()
         self.settle(list(source.chunks))
 
     def close(self) -> None:
@@ -77,16 +71,6 @@ class Team:
             if time.monotonic() - began > most:
                 raise ClusterError(f"no worker came within {most:.0f} s: start some; {RESUME}")
             time.sleep(0.1)
-
-    async def _present(self) -> dict[str, int]:
-        return dict(await self._asked(self.client.scheduler.ncores()))
-
-    async def _asked(self, question: Any) -> Any:
-        """What the scheduler answers, within the limit."""
-        try:
-            return await asyncio.wait_for(question, self.limit)
-        except (TimeoutError, OSError) as error:
-            raise ClusterError(f"the scheduler does not answer ({error!r}): {RESUME}") from None
 
     def settle(self, places: list[Place]) -> None:
         """Find holders for tiles, until every one has one."""
@@ -202,6 +186,67 @@ class Team:
     ) -> dict[Place, Any]:  # fmt: skip
         """What holders answer about tiles, one message each; those of lost ones are sent again."""
         found: dict[Place, Any] = {}
+        for some, reply in self._answers(places, function, message):
+            found.update(zip(some, reply, strict=True))
+        return found
+
+    def totals(
+        self, places: list[Place], message: Callable[[list[Seat], list[Place]], tuple[Any, ...]],
+        by_rows: bool, count: int,
+    ) -> Sums:  # fmt: skip
+        """What holders answer about tiles, added up over rows or columns of ``count`` tiles.
+
+        From many workers on they ask each other and add up on the way back. If that fails, for
+        whatever reason, everybody is asked from here: that survives lost ones.
+        """
+        sums = Sums(count)
+        if self.relays and len(self.seats) >= tuning.RELAYS_FROM:
+            if self._relayed(sums, places, message, by_rows):
+                return sums
+            sums = Sums(count)
+
+        def direct(seat: Seat, some: list[Place]) -> tuple[Any, ...]:
+            return some, *message([seat], some), by_rows, count
+
+        for _, reply in self._answers(places, "totals", direct):
+            for part, values in reply.items():
+                sums.add(part, values)
+        return sums
+
+    def _relayed(
+        self, sums: Sums, places: list[Place],
+        message: Callable[[list[Seat], list[Place]], tuple[Any, ...]], by_rows: bool,
+    ) -> bool:  # fmt: skip
+        """Ask branches of holders; whether all answers came."""
+        heads = branches_of(self.seats, places)
+        asked = []
+        for head, seats in heads:
+            function, arguments = message(seats, head.every())
+            asked.append((seats[0], "relay", (head, function, arguments, by_rows, sums.count)))
+        replies = self._replies(asked, [seat for _, seats in heads for seat in seats])
+        for reply in replies:
+            if isinstance(reply, Failed) and not isinstance(reply.error, BranchError):
+                raise reply.error
+        broken = [one for one in replies if isinstance(one, (LostError, Failed))]
+        if broken:
+            logger.warning("workers could not ask each other (%s): they are asked directly",
+                           getattr(broken[0], "error", "one is gone"))  # fmt: skip
+            self.breaks += 1
+            self.relays = self.breaks < tuning.MOST_BROKEN
+            for seat in self.seats:
+                seat.forget()
+            return False
+        for reply in replies:
+            self.traffic.relayed += reply.moved
+            for part, values in reply.parts.items():
+                sums.add(part, values)
+        return True
+
+    def _answers(
+        self, places: list[Place], function: str,
+        message: Callable[[Seat, list[Place]], tuple[Any, ...]],
+    ) -> Iterator[tuple[list[Place], Any]]:  # fmt: skip
+        """Which tiles were answered for, and the answer, until there is one for every tile."""
         missing = places
         while missing:
             mine: dict[int, list[Place]] = {}
@@ -210,6 +255,7 @@ class Team:
             asked = [(self.seats[k], function, message(self.seats[k], mine[k])) for k in mine]
             asked_places = list(mine.values())
             lost: list[Seat] = []
+            answered: set[Place] = set()
             for (seat, _, _), some, reply in zip(
                 asked, asked_places, self._replies(asked), strict=True
             ):
@@ -218,11 +264,11 @@ class Team:
                 elif isinstance(reply, Failed):
                     raise reply.error
                 else:
-                    found.update(zip(some, reply, strict=True))
+                    answered.update(some)
+                    yield some, reply
             orphans = [place for seat in lost if self._gone(seat) for place in self._leave(seat)]
             self.settle(orphans)
-            missing = [place for place in missing if place not in found]
-        return found
+            missing = [place for place in missing if place not in answered]
 
     def _gone(self, seat: Seat) -> bool:
         """Whether a worker that did not answer is gone; else it could not read the message."""
@@ -242,55 +288,3 @@ class Team:
             )
         seat.forget()  # who knows how far it came
         return False
-
-    def _replies(self, asked: list[tuple[Seat, str, tuple[Any, ...]]]) -> list[Any]:
-        self.traffic.rounds += 1
-        self.traffic.messages += len(asked)
-        self.traffic.sent += sum(size_of(arguments) for _, _, arguments in asked)
-        replies: list[Any] = self.client.sync(self._together, asked)
-        self.traffic.received += size_of(replies)
-        return replies
-
-    async def _together(self, asked: list[tuple[Seat, str, tuple[Any, ...]]]) -> list[Any]:
-        """All replies; ``LostError`` in the place of those that will not come."""
-        waiting = [asyncio.ensure_future(self._call(*one)) for one in asked]
-        began, open_ = time.monotonic(), set(waiting)
-        while open_:
-            _, open_ = await asyncio.wait(open_, timeout=tuning.QUIET)
-            if not open_:
-                break
-            present = await self._present()
-            late = time.monotonic() - began > self.limit
-            for (seat, function, _), task in zip(asked, waiting, strict=True):
-                if task in open_ and (late or seat.address not in present):
-                    task.cancel()
-                    open_.discard(task)
-                    if late:
-                        raise ClusterError(
-                            f"{seat.address} did not answer ({function}) within "
-                            f"{self.limit:.0f} s: is it stopped, or out of memory? {RESUME}"
-                        )
-        return [LostError() if task.cancelled() or not task.done() else task.result()
-                for task in waiting]  # fmt: skip
-
-    async def _call(self, seat: Seat, function: str, arguments: tuple[Any, ...]) -> Any:
-        from distributed.protocol.serialize import to_serialize
-
-        message = {
-            "function": function, "actor": seat.key, "kwargs": {},
-            "args": [to_serialize(argument) for argument in arguments],
-        }  # fmt: skip
-        try:
-            reply = await self._rpc(seat.address).actor_execute(**message)
-        except (OSError, KeyError):  # no connection; or another worker under its address
-            return LostError()
-        if reply["status"] != "OK":
-            raise reply["exception"]
-        return reply["result"]
-
-    def _rpc(self, address: str) -> Any:
-        if self.client.direct_to_workers is False:  # said so by its maker: through the scheduler
-            from distributed.actor import ProxyRPC
-
-            return ProxyRPC(self.client.scheduler, address)
-        return self.client.rpc(address)

@@ -12,3 +12,8 @@ SCHEDULER_WAIT = 30.0  # seconds to wait for a scheduler
 FIRST_WORKER = 300.0  # seconds to wait for a first worker: a nanny on a busy machine takes 20
 NOTICE = 3.0  # seconds that the scheduler takes at most to see that a worker is gone
 STRIKES = 3  # messages that workers which are there could not take, before the run gives up
+# Workers from which on they ask each other and add up on the way back: by the model of
+# benchmarks/cluster_model.py both ways cost the same with 20 to 30, with fewer the waits count.
+RELAYS_FROM = 32
+FORK = 4  # workers that each asks: a thousand are five waits away
+MOST_BROKEN = 20  # times that this may fail before a run goes on without

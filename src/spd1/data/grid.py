@@ -23,6 +23,7 @@ from .convert import as_scipy, column_access, row_access
 from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
 from .matrix import CSC, CSR, Dense
+from .sums import Part, Sums
 from .tile_work import Across, Down, part_of, product, scaled_rows
 
 __all__ = ["Grid"]
@@ -168,6 +169,18 @@ class Grid:
             given = [part_of(argument, rows, columns) for argument in arguments]
             yield function(self._work(tile), *given), rows, columns
 
+    def totals(self, function: Any, *arguments: Any, by_rows: bool) -> Sums:
+        """The same, added up over each row of tiles, or over each column: in the order of ``Sums``.
+
+        Its names are the numbers of these rows, or columns.
+        """
+        P, Q = self.shape
+        sums = Sums(Q if by_rows else P)
+        for k, (part, _, _) in enumerate(self.everywhere(function, *arguments)):
+            p, q = divmod(k, Q)
+            sums.add(Part(p, 0, q) if by_rows else Part(q, 0, p), part)
+        return sums
+
     def at(self, row: int, column: int, function: Any, *arguments: Any) -> Any:
         """The same of one tile; nothing is cut."""
         return function(self._work(self.tiles[row][column]), *arguments)
@@ -227,33 +240,28 @@ class Grid:
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).margins(x))
-        out = np.zeros(self.n)
-        for part, rows, _ in self.everywhere(tile_work.margins, Across(x)):
-            out[rows] += part
-        return out
+        sums = self.totals(tile_work.margins, Across(x), by_rows=True)
+        return np.concatenate([sums.of(p) for p in range(self.shape[0])])
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
         """A' w."""
         self.ledger.entries += self.stored
         if self.shape == (1, 1):
             return np.asarray(self._work(self.tiles[0][0]).adjoint(w))
-        out = np.zeros(self.d)
-        for part, _, columns in self.everywhere(tile_work.adjoint, Down(w)):
-            out[columns] += part
-        return out
+        sums = self.totals(tile_work.adjoint, Down(w), by_rows=False)
+        return np.concatenate([sums.of(q) for q in range(self.shape[1])])
 
     def curved(self, bend: np.ndarray, p: np.ndarray) -> np.ndarray:
         """A' diag(bend) A p; whole rows are read once, others twice."""
         if not self.row_major or self.shape[1] > 1:
             return self.adjoint(bend * self.margins(p))
         self.ledger.entries += self.stored
-        out = np.zeros(self.d)
         if self.shape == (1, 1):
+            out = np.zeros(self.d)
             self._work(self.tiles[0][0]).curved(bend, p, out)
             return out
-        for part, _, _ in self.everywhere(tile_work.curved, Down(bend), p):
-            out += part
-        return out
+        sums = self.totals(tile_work.curved, Down(bend), p, by_rows=False)
+        return np.array(sums.of(0))  # of the caller's own
 
     # Gram matrices
 

@@ -128,6 +128,12 @@ class CopiedLines:
             self._gather(values, names, places[inside], self.store[:, positions])
         return places
 
+    def keep(self, places: np.ndarray) -> None:
+        """Let go of all lines of dense data but these, in this order; ``places`` must ascend."""
+        for place, before in enumerate(places):  # in its place: never two copies at a time
+            self.store[place] = self.store[before]
+        self.count = len(places)
+
     def _gather(
         self, values: np.ndarray, names: np.ndarray, places: np.ndarray, out: np.ndarray
     ) -> None:
@@ -256,6 +262,7 @@ class LineStore:
         ledger = self.grid.ledger
         fresh = chosen[self.position[chosen] < 0]
         if self.dense and self.copies is not None and 0 < len(fresh) < len(chosen):
+            self._make_room(chosen, fresh)
             ledger.entries += len(fresh) * self.width
             self.position[fresh] = self.copies.add(fresh)
         elif len(fresh) or self.copies is None:
@@ -268,3 +275,17 @@ class LineStore:
             self.position[:] = -1
             self.position[chosen] = np.arange(len(chosen))
         return self.copies.lines, self.position[chosen]
+
+    def _make_room(self, chosen: np.ndarray, fresh: np.ndarray) -> None:
+        """Let go of lines that nobody has chosen, if others would take more than copies may."""
+        assert self.copies is not None
+        count = self.copies.count + len(fresh)
+        if count * 1.25 * self.width * self.grid.dtype.itemsize <= self.grid.copies:
+            return
+        held = self.position[chosen]
+        places = np.sort(held[held >= 0])
+        moved = np.full(self.copies.count, -1, dtype=self.position.dtype)
+        moved[places] = np.arange(len(places))
+        known = self.position >= 0
+        self.position[known] = moved[self.position[known]]
+        self.copies.keep(places)

@@ -88,11 +88,13 @@ def read_parts(
         raise ImportError(install("read_parts needs dask", "dask")) from None
     path = Path(path)
     if path.suffix == ".zarr" or (path / ".zarray").exists() or (path / "zarr.json").exists():
+        if any(given is not None for given in (format, target, n_features)) or zero_based:
+            raise ParameterError("a zarr array is numbers alone: of the options it takes y")
         return _of_zarr(path, y)
     if y is not None:
         raise ParameterError("labels of a folder of files come with them: y is for zarr arrays")
     files = files_of(path)
-    kind = format_of(files[0], format)
+    kind = one_kind(files, format)
     options = {"format": kind, "target": target, "n_features": n_features}
     if kind == "libsvm":
         options["zero_based"] = zero_based
@@ -117,13 +119,42 @@ def files_of(folder: Path) -> list[Path]:
     files = sorted(
         file for file in folder.iterdir() if file.is_file() and not file.name.startswith(SKIPPED)
     )
+    inner = sorted(
+        part.name for part in folder.iterdir()
+        if part.is_dir() and not part.name.startswith(SKIPPED)
+    )  # fmt: skip
+    if inner:  # rows in there would be missing without a word
+        raise DataError(
+            f"{folder} has folders inside ({', '.join(inner[:3])}), which are not read: put all "
+            "parts into one folder, or read each of these by itself"
+        )
     if not files:
         raise DataError(f"{folder} has no files")
     return files
 
 
+def one_kind(files: list[Path], given: str | None) -> str:
+    """The format of all parts, or a refusal with the name of one that has another."""
+    kind = format_of(files[0], given)
+    for file in files:
+        if format_of(file, given) != kind:
+            raise DataError(
+                f"parts must be of one kind: {file} is {format_of(file, given)}, {files[0]} {kind}"
+            )
+    return kind
+
+
 def agreed(files: list[Path], sizes: list[Size], kind: str, n_features: int | None) -> int:
     """The number of columns of all parts, or a refusal with the name of one that differs."""
+    full = [k for k, size in enumerate(sizes) if size.rows]
+    if not full:
+        raise DataError(f"{files[0].parent} has no rows: all its parts are empty")
+    for k in full:
+        if (sizes[k].kind[1] == "U") != (sizes[full[0]].kind[1] == "U"):
+            raise DataError(
+                f"labels must be of one kind: {files[k]} has "
+                f"{'text' if sizes[k].kind[1] == 'U' else 'numbers'}, {files[full[0]]} has not"
+            )
     if kind == "libsvm":
         return n_features or max(size.columns for size in sizes)
     for file, size in zip(files, sizes, strict=True):
@@ -183,6 +214,10 @@ def _of_zarr(path: Path, y: Any) -> Parts:
         X = da.from_zarr(str(path))
     except ImportError:
         raise ImportError("zarr arrays need zarr: pip install zarr") from None
+    except (ValueError, OSError) as error:  # all of zarr's own errors are one of these
+        raise DataError(f"{path} is not a zarr array ({error})") from None
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataError(f"{path} must be a table of numbers, not {X.ndim} dimensions of {X.dtype}")
+    if y is not None and len(y) != X.shape[0]:
+        raise DataError(f"{path} has {X.shape[0]:,} rows, and there are {len(y):,} labels")
     return Parts(X, y, None, None)

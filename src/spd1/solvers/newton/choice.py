@@ -94,23 +94,35 @@ class Choice:
         return float(np.sum(grid.column_counts[lines])) > COPIED * grid.stored
 
     def beyond(self, lines: np.ndarray) -> bool:
-        """Whether these columns can neither be copied nor have a Gram matrix, see ``TileLines``."""
+        """Whether these lines can neither be copied nor be asked for where they lie.
+
+        Columns have a Gram matrix up to some size, and rows of one tile can be swept, see
+        ``TileLines``; rows that are cut can't.
+        """
         at_hand = self.face.lines
-        return bool(at_hand.by_columns and len(lines) > LARGEST_GRAM and not at_hand.fits(lines))
+        if at_hand.fits(lines):
+            return False
+        return len(lines) > LARGEST_GRAM if at_hand.by_columns else at_hand.grid.shape[1] > 1
 
     def taking_turns(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """As many columns as can be copied or have a Gram matrix: free ones take turns."""
+        """As many lines as can be copied, or have a Gram matrix: free ones take turns."""
         loose = force[able] == math.inf
         free, bound = able[loose], able[~loose]
         bound = bound[np.argsort(-force[bound], kind="stable")]
         free = np.roll(free, -self.turn)
-        size = np.cumsum(self.face.lines.bytes_of(np.concatenate([free, bound])))
-        most = max(LARGEST_GRAM, int(np.count_nonzero(size <= self.problem.grid.copies)))
+        at_hand = self.face.lines
+        size = np.cumsum(at_hand.bytes_of(np.concatenate([free, bound])))
+        least = LARGEST_GRAM if at_hand.by_columns else 1
+        most = max(least, int(np.count_nonzero(size <= self.problem.grid.copies)))
         share = max(most - len(bound), most // 4 * 3)
         if len(free) > share:
             self.turn = (self.turn + share) % len(free)
             free = free[:share]
-        return np.concatenate([free, bound])[:most]
+        taken = np.concatenate([free, bound])[:most]
+        if at_hand.by_columns:
+            return taken
+        size = np.cumsum(at_hand.bytes_of(taken))  # rows of sparse data are not all alike
+        return taken[: max(int(np.count_nonzero(size <= self.problem.grid.copies)), 1)]
 
     def within_budget(self, able: np.ndarray, force: np.ndarray) -> np.ndarray:
         """What is free, and the strongest of the rest, as far as copies may take memory."""

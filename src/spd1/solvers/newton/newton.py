@@ -71,7 +71,8 @@ class Newton(Method):
             raise IncompatibleError(
                 f"newton visits whole rows for {problem.loss} with {problem.reg}, and the rows of "
                 f"this data are cut into {problem.grid.shape[1]} tiles, too large to copy: write "
-                "the store with tiles of whole rows (tiles=(rows, 1), or tile_mb)"
+                "the store with tiles of whole rows (tiles=(rows, 1), or tile_mb), rechunk the "
+                "dask array, or take a smooth loss"
             )
 
     def prepare(self, sampling: str) -> None:

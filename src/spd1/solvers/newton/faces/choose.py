@@ -8,7 +8,17 @@ import numpy as np
 
 from ....problem import Problem
 from ....regularizers import ElasticNet
-from ..tuning import FEW_COLUMNS, FEW_ROWS, MOST_FREE, TALL, TALL_GRAM, WELL_CURVED, WIDE
+from ..tuning import (
+    FEW_COLUMNS,
+    FEW_ROWS,
+    FEW_TURNS,
+    MOST_FREE,
+    MOST_TURNS,
+    TALL,
+    TALL_GRAM,
+    WELL_CURVED,
+    WIDE,
+)
 from .base import Face
 from .dual import DualFace
 from .free import FreeFace, FreeGramFace
@@ -36,7 +46,8 @@ def _best_face(problem: Problem) -> str:
         return "proximal" if net is not None else ""
     if smooth_dual and net is not None and problem.reg.plain and problem.n <= TALL * problem.d:
         low, high = problem.loss.domain(float(problem.b[0]))
-        if net[0] > 0.0 or low > -math.inf or high < math.inf:  # the loss has corners
+        corners = net[0] > 0.0 or low > -math.inf or high < math.inf
+        if corners and (not rows_apart(problem, FEW_TURNS) or few_rows(problem)):
             return "dual"
     return "primal"
 
@@ -63,10 +74,21 @@ def few_rows(problem: Problem) -> bool:
     return p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.mu > 0
 
 
+def rows_apart(problem: Problem, turns: float) -> bool:
+    """Whether rows must be put together from tiles, and take more than so many sets of copies."""
+    grid = problem.grid
+    return grid.shape[1] > 1 and 1.25 * grid.nbytes > turns * grid.copies
+
+
 def rows_out_of_reach(problem: Problem) -> bool:
-    """Whether a dual face would have to put rows together from tiles, and may not copy them."""
-    p, grid = problem, problem.grid
-    if grid.shape[1] == 1 or 1.25 * grid.nbytes <= grid.copies or best_face(p) == "primal":
+    """Whether a dual face would put rows together from tiles, so few at a time that it won't end.
+
+    Up to MOST_TURNS working sets take turns, see ``Choice``. A proximal term wants all of them: it
+    moves on after every epoch.
+    """
+    p = problem
+    face = best_face(p)
+    if face == "primal" or not rows_apart(p, 1 if face == "proximal" else MOST_TURNS):
         return False
     return not (p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain)  # on their Gram matrix
 
