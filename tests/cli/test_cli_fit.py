@@ -133,6 +133,8 @@ WRONG = [
     (["fit", "train.svm", "--method", "magic"], 2, "unknown method 'magic'"),
     (["fit", "train.svm", "--engine", "magic"], 2, "unknown engine 'magic'"),
     (["fit", "train.svm", "--engine", "threads", "--threads", "0"], 2, "n_threads must be"),
+    (["fit", "train.svm", "--threads", "2"], 2, "--threads is for --engine threads"),
+    (["fit", "train.svm", "--workers", "2"], 2, "--scheduler and --workers are for --engine dask"),
     (["fit", "train.svm", "--l2", "-1"], 2, "l2 must be finite and not negative"),
     (["fit", "train.svm", "--l1", "-1"], 2, "l1"),
     (["fit", "train.svm", "--l2", "many"], 2, "--l2"),

@@ -69,11 +69,11 @@ def compare(
     chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
-        check_picture(plot, force)
+        check_picture(plot, force, data)
     if page is not None:
         if page.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{page}: name a page with the suffix .html")
-        check_writable(page, force)
+        check_writable(page, force, [data])
         need_matplotlib()
     table = o.read_file(data, *file.reading)
     problem = problem_of(table, chosen, reg, about)

@@ -87,6 +87,10 @@ class RunOptions:
     every: o.Every = 60.0
 
     def __post_init__(self) -> None:
+        if self.engine != "dask" and (self.scheduler is not None or self.workers is not None):
+            raise ParameterError("--scheduler and --workers are for --engine dask")
+        if self.engine == "serial" and self.threads is not None:
+            raise ParameterError("--threads is for --engine threads")
         engine_of(self.engine, self.threads, self.scheduler, self.workers)  # starts nothing
         if self.checkpoint is not None:
             check_place(self.checkpoint, "--checkpoint")
@@ -130,7 +134,8 @@ def fit(
 
     spd1 fit patients.csv --target ill --missing median --drop name --train-fraction 0.8
 
-    Text columns of a table become a feature a word; the model keeps how, and predict does the same.
+    Text columns of a table become one feature per word. The model keeps how, and predict does the
+    same.
 
     Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
     With --checkpoint FILE the same command goes on later, even after the process was killed.
@@ -140,7 +145,7 @@ def fit(
     if method != "auto":
         method_class(method)
     place = None if no_save else output or Path(stem(train) + ".spd1")
-    check_places(place, plot, force)
+    check_places(place, plot, force, train)
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
     loud = not (quiet or json)
@@ -210,19 +215,19 @@ def stem(path: Path) -> str:
     return Path(name).stem or "model"
 
 
-def check_places(place: Path | None, plot: Path | None, force: bool) -> None:
-    """Refuse files that can't be written, before any work starts."""
+def check_places(place: Path | None, plot: Path | None, force: bool, data: Path) -> None:
+    """Refuse files that can't be written, before any work starts; ``data`` stays as it is."""
     if place is not None:
-        check_writable(place, force)
+        check_writable(place, force, [data])
     if plot is not None:
-        check_picture(plot, force)
+        check_picture(plot, force, data)
 
 
-def check_picture(path: Path, force: bool) -> None:
+def check_picture(path: Path, force: bool, data: Path) -> None:
     """Refuse a picture that can't be written or drawn before any work starts."""
     if path.suffix.lower() not in PICTURES:
         raise ParameterError(f"{path}: name a picture with the suffix {' or '.join(PICTURES)}")
-    check_writable(path, force)
+    check_writable(path, force, [data])
     need_matplotlib()
 
 

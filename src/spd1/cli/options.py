@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -192,6 +193,7 @@ def read_file(
     no_check: bool = False,
 ) -> Data:
     """Read a data file as the options say."""
+    refuse_model(path)
     based: bool | str = "auto" if zero is None else zero
     data = read_data(
         path, format=format, target=target, n_features=features, zero_based=based,
@@ -206,6 +208,21 @@ def read_file(
             where = f"{path}, line {line}: index {index:,}"
         raise DataError(f"{where}: {error}") from None
     return data
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model: a zip with model.json in it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "model.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False
+
+
+def refuse_model(path: Path) -> None:
+    """Refuse a model where data is meant."""
+    if is_model(path):
+        raise DataError(f"{path} is a model, and data is needed here; spd1 show shows models")
 
 
 def make_loss(name: str, parameters: list[str] | None) -> Any:

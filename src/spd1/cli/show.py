@@ -47,7 +47,8 @@ def print_json(value: Any) -> None:
 def describe_data(data: Data) -> str:
     """Shape, density and labels in one sentence."""
     (n, d), stored = data.A.shape, entries_of(data.A)
-    text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({stored / (n * d):.3g} full)"
+    share = 100 * stored / (n * d)
+    text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({share:.3g} % of the matrix)"
     if data.b is None:
         return text + ", no labels"
     values, counts = np.unique(data.b, return_counts=True)

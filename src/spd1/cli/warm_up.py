@@ -187,6 +187,8 @@ def signals_noted() -> Iterator[list[int]]:
 
 def build(folder: Path, everything: bool) -> None:
     """Do it in a process that compiles for a level of processors, and say so in the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file: name a folder")
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "spd1", "warm-up", *(["--all"] if everything else [])]
     code = subprocess.run(command, env=os.environ | builder_environment(folder)).returncode
