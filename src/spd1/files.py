@@ -76,6 +76,12 @@ class Data(NamedTuple):
         Names of the columns of A, where the file has them.
     target : str or None
         Name of the column that b came from.
+
+    Examples
+    --------
+    >>> data = Data(np.eye(3), np.array(["no", "yes", "yes"]), ["age", "pulse", "weight"])
+    >>> data.A.shape, data.b[0] == "no"
+    ((3, 3), np.True_)
     """
 
     A: Any

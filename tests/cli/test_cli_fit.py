@@ -134,6 +134,13 @@ WRONG = [
     (["fit", "train.svm", "--engine", "magic"], 2, "unknown engine 'magic'"),
     (["fit", "train.svm", "--engine", "threads", "--threads", "0"], 2, "n_threads must be"),
     (["fit", "train.svm", "--threads", "2"], 2, "--threads is for --engine threads"),
+    (
+        ["fit", "train.svm", "--engine", "dask"],
+        2,
+        "train.svm is read into memory: --engine threads",
+    ),
+    (["fit", "train.svm", "--seed", "-1"], 2, "--seed"),
+    (["compare", "train.svm", "--loss", "hinge", "--methods", "svrg"], 2, "--methods auto does"),
     (["fit", "train.svm", "--workers", "2"], 2, "--scheduler and --workers are for --engine dask"),
     (["fit", "train.svm", "--l2", "-1"], 2, "l2 must be finite and not negative"),
     (["fit", "train.svm", "--l1", "-1"], 2, "l1"),

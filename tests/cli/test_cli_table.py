@@ -346,3 +346,11 @@ def test_a_column_that_is_missing_or_wrong_is_named(frame):
     assert (
         "'age' has the text 'old' in row 1, and the model was trained on numbers" in result.stderr
     )
+
+
+@pytest.mark.parametrize("option", [["--features", "3"], ["--zero-based"], ["--one-based"]])
+def test_options_of_libsvm_text_are_for_libsvm_text(frame, option):
+    frame[["age", "w"]].dropna().to_csv("numbers.csv", index=False)
+    result = run("fit", "numbers.csv", *option, "--loss", "squared", "--no-save")
+    assert result.exit_code == 2
+    assert "are for LIBSVM text, and numbers.csv is csv" in one_line(result.stderr)

@@ -20,7 +20,7 @@ from ..solve import solve
 from ..solvers import FAMILY_METHODS, METHODS, method_class
 from . import options as o
 from .compare_page import write_page
-from .exits import INTERRUPTED, fail, guarded
+from .exits import INTERRUPTED, USAGE, fail, guarded
 from .fit import check_picture, need_matplotlib, problem_of
 from .groups import FileOptions, ModelOptions, with_groups
 from .show import GapBar, describe_data, print_json, say
@@ -105,6 +105,8 @@ def compare(
             say(f"Picture: {plot}")
         if page is not None and results:
             say(f"Page: {page}")
+    if not results and not interrupted:
+        fail("none of the methods takes this problem: --methods auto does", USAGE)
     if interrupted:
         fail("interrupted; methods that had not begun are left out", INTERRUPTED)
 

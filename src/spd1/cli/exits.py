@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ..errors import DataError, IncompatibleError, ParameterError
 
-__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "fail", "guarded", "notes"]
+__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "USAGE", "fail", "guarded", "notes"]
 
 USAGE, DATA, NOT_REACHED, MISSING, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
 CODES = {

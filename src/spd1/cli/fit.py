@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from ..archive import check_place
-from ..errors import DataError, ParameterError, install
+from ..data.store import Store
+from ..errors import DataError, IncompatibleError, ParameterError, install
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
 from ..kernel.patience import uninterrupted
@@ -148,6 +149,11 @@ def fit(
     check_places(place, plot, force, train)
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
+    if running.engine == "dask" and not isinstance(rows.data.A, Store):
+        raise IncompatibleError(
+            f"{train} is read into memory: --engine threads is for that, and --engine dask for a "
+            "store, which spd1 convert makes"
+        )
     loud = not (quiet or json)
     if loud:
         introduce(train, rows)

@@ -170,7 +170,7 @@ Every = Annotated[
     float,
     typer.Option(help="Seconds between two writings of the checkpoint", rich_help_panel=RUNNING),
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same bits", rich_help_panel=RUNNING)]
+Seed = Annotated[int, typer.Option(help="Same seed, same bits", min=0, rich_help_panel=RUNNING)]
 NoCheck = Annotated[
     bool,
     typer.Option(
@@ -194,6 +194,11 @@ def read_file(
 ) -> Data:
     """Read a data file as the options say."""
     refuse_model(path)
+    kind = format_of(path, format)
+    if kind != "libsvm" and not (features is None and zero is None):
+        raise ParameterError(
+            f"--features, --zero-based and --one-based are for LIBSVM text, and {path} is {kind}"
+        )
     based: bool | str = "auto" if zero is None else zero
     data = read_data(
         path, format=format, target=target, n_features=features, zero_based=based,
@@ -203,7 +208,7 @@ def read_file(
         refuse_too_long(*data.A.shape)
     except DataError as error:
         where = str(path)
-        if format_of(path, format) == "libsvm" and features is None:
+        if kind == "libsvm" and features is None:
             index, line = largest_index(path)
             where = f"{path}, line {line}: index {index:,}"
         raise DataError(f"{where}: {error}") from None
