@@ -81,7 +81,7 @@ class Data(NamedTuple):
     --------
     >>> data = Data(np.eye(3), np.array(["no", "yes", "yes"]), ["age", "pulse", "weight"])
     >>> data.A.shape, data.b[0] == "no"
-    ((3, 3), np.True_)
+    ((3, 3), True)
     """
 
     A: Any

@@ -91,8 +91,8 @@ def plot_result(result: Traced, ax: Any = None, x: str = "passes") -> Any:
     >>> import numpy as np, spd1
     >>> A = np.random.default_rng(0).normal(size=(60, 5))
     >>> result = spd1.solve(A, A[:, 0], loss="squared", l1=0.1)
-    >>> plot_result(result).get_xlabel()
-    'passes over the data'
+    >>> plot_result(result).get_ylabel()
+    'relative duality gap'
     """
     label, ax = _axis(x), _axes(ax)
     trace, color = result.trace, STYLES[0][0]

@@ -22,8 +22,9 @@ __all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say", "share_
 
 
 def say(text: str, **options: Any) -> None:
-    """Print a line to standard output, without markup, without wrapping."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=False, **options)
+    """Print a line to standard output: a terminal breaks it between words, a file has it whole."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(text, soft_wrap=not console.is_terminal, **options)
 
 
 def plain_json(value: Any) -> Any:

@@ -88,7 +88,8 @@ def is_balanced(class_weight: str | None) -> bool:
 
 def note(text: str) -> None:
     """A remark on standard error."""
-    notes().print(text, markup=False, soft_wrap=True)
+    console = notes()
+    console.print(text, markup=False, emoji=False, soft_wrap=not console.is_terminal)
 
 
 def prepared(
