@@ -36,8 +36,20 @@ def test_glossary_has_every_word_of_the_house():
     words = re.findall(r"^\| \*([^*]+)\* \|", house, flags=re.MULTILINE)
     assert len(words) > 30
     for word in words:
-        plain = re.sub(r"^(a|to) ", lambda m: "to " if m[1] == "to" else "", word.lower())
+        plain = re.sub(r"^(a|to|the) ", lambda m: "to " if m[1] == "to" else "", word.lower())
         assert re.search(rf"^{re.escape(plain)}", glossary, flags=re.MULTILINE), word
+
+
+def test_contributing_has_every_word_of_the_house_in_the_glossary():
+    glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(
+        r"^([a-z].*)\n  \S", glossary.split("## Words of the house")[1], flags=re.MULTILINE
+    )
+    assert len(terms) > 30
+    house = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Words of the house")[1]
+    for term in terms:
+        first = term.removeprefix("to ").split(",")[0].split(" (")[0]
+        assert re.search(rf"\*[^*]*{re.escape(first)}", house.split("## Rules")[0]), term
 
 
 def test_statuses_are_those_of_results():
