@@ -33,7 +33,8 @@ from .show import say
 Everything = Annotated[
     bool,
     typer.Option(
-        "--all", help="Also quantile, huber, absolute, epsilon-insensitive and poisson losses"
+        "--all",
+        help="Also quantile, huber, absolute, epsilon-insensitive, poisson, gamma and tweedie losses",
     ),
 ]
 Into = Annotated[
