@@ -34,7 +34,7 @@ Everything = Annotated[
     bool,
     typer.Option(
         "--all",
-        help="Also quantile, huber, absolute, epsilon-insensitive, poisson, gamma and tweedie losses",
+        help="Also quantile, huber, absolute, epsilon-insensitive, poisson, gamma, tweedie losses",
     ),
 ]
 Into = Annotated[
