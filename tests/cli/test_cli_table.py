@@ -341,6 +341,9 @@ def test_a_column_that_is_missing_or_wrong_is_named(frame):
     frame[["age", "name"]].to_csv("lacks.csv", index=False)
     result = run("predict", "m", "lacks.csv")
     assert "lacks.csv has no column 'city', which the model was trained on" in result.stderr
+    frame.rename(columns={"city": "City"}).to_csv("other.csv", index=False)
+    result = run("predict", "m", "other.csv")
+    assert "'city', which the model was trained on; did you mean 'City'?" in one_line(result.stderr)
     frame.assign(age="old").to_csv("text.csv", index=False)
     result = run("predict", "m", "text.csv")
     assert (

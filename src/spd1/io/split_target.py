@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, suggestion
 from ..files import Data
 from .tables import NO_VALUE, is_number
 
@@ -85,8 +85,10 @@ def _by_name(
 ) -> Data:
     missing = [name for name in features if name not in names]
     if missing:
+        near = suggestion(missing[0], [name for name in names if name not in features])
         raise DataError(f"{path} has no column {missing[0]!r}, which the model was trained on"
-                        + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))  # fmt: skip
+                        + (f" (and {len(missing) - 1} more)" if missing[1:] else "")
+                        + (f"; {near.strip()}" if near else ""))  # fmt: skip
     A = _matrix(path, names, columns, [names.index(name) for name in features])
     b = np.asarray(columns[names.index(target)]) if target in names else None
     return Data(A, b, list(features), str(target) if b is not None else None)

@@ -100,8 +100,10 @@ class Recipe:
         lacking = [c.name for c in self.columns if c.name not in table.names]
         if lacking:
             more = f" (and {len(lacking) - 1} more: {shown(lacking[1:])})" if lacking[1:] else ""
+            near = suggestion(lacking[0], [n for n in table.names if n not in self.file_columns])
             raise DataError(
                 f"{path} has no column {lacking[0]!r}, which the model was trained on{more}"
+                + (f"; {near.strip()}" if near else "")
             )
         blocks: list[Any] = []
         numbers: list[tuple[Column, np.ndarray]] = []
