@@ -150,10 +150,8 @@ def fit(
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
     if running.engine == "dask" and not isinstance(rows.data.A, Store):
-        raise IncompatibleError(
-            f"{train} is read into memory: --engine threads is for that, and --engine dask for a "
-            "store, which spd1 convert makes"
-        )
+        hint = "--engine threads is for that; spd1 convert makes a store for --engine dask"
+        raise IncompatibleError(f"{train} is read into memory: {hint}")
     loud = not (quiet or json)
     if loud:
         introduce(train, rows)
@@ -199,8 +197,7 @@ def held_out(model: Model, rows: Prepared) -> dict[str, Any]:
     """Scores on rows that were held out."""
     if rows.held is None or rows.held.b is None:
         return {}
-    found = {"rows": len(rows.held.b), **metrics(model, rows.held.A, rows.held.b)}
-    return {"held_out": found}
+    return {"held_out": {"rows": len(rows.held.b), **metrics(model, rows.held.A, rows.held.b)}}
 
 
 def say_scores(held: dict[str, Any]) -> None:
@@ -290,10 +287,9 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
         }.get(result.status, result.status)
         say(f"NOT to the gap asked for: {result.rel_gap:.1e} instead of {tol:g}: {why}.")
     say(f"{np.count_nonzero(model.coef):,} of {model.coef.size:,} coefficients are not zero.")
-    if place is not None:
-        say(f"Model: {place}")
-    if plot is not None:
-        say(f"Picture: {plot}")
+    for name, where in (("Model", place), ("Picture", plot)):
+        if where is not None:
+            say(f"{name}: {where}")
 
 
 def problem_of(data: Data, loss: Any, reg: Any, about: Preparation) -> Problem:
