@@ -30,6 +30,13 @@ def test_api_page_lists_every_public_name(module):
     assert listed_names()[module] == public
 
 
+def test_losses_by_name_are_all_that_the_api_page_lists():
+    page = (DOCS / "reference" / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (\w+)$", page.split("Losses\n---")[1].split("\n---")[0], re.MULTILINE)
+    named = {kind.__name__ for kind in spd1.LOSSES.values()}
+    assert set(listed) - {"Loss", "compiled"} == named
+
+
 def test_glossary_has_every_word_of_the_house():
     glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8").lower()
     house = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Words of the house")[1]
