@@ -48,8 +48,10 @@ def main() -> None:
     beside_scikit_learn(X_train, X_test, y_train, y_test)
 
     print("\n2. The paper's methods, on the same problem")
-    print("   SPD1 and SPD1-VR read one entry of the data a step, where SVRG and SAGA read a row.")
-    print("   Expect SPD1-VR to keep SVRG in sight by passes over the data, and to be slower by")
+    print(
+        "   SPD1 and SPD1-VR read one entry of the data per step, where SVRG and SAGA read a row."
+    )
+    print("   Expect SPD1-VR to come close to SVRG by passes over the data, and to be slower by")
     print("   seconds: single entries lie all over the memory. SPD1 and PSGD, without variance")
     print("   reduction, come to a coarse answer and stay there. auto is what solve() takes.")
     problem = spd1.Problem(X_train, y_train, loss="logistic", reg=spd1.L2(L2))

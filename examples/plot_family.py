@@ -2,8 +2,8 @@
 How the methods converge: passes and seconds
 ============================================
 
-The paper behind spd1 looks at one entry of the data a step. That makes a step cheap, whatever the
-size of the data. Its rivals read a row a step, or everything. All of them run here on one problem,
+The paper behind spd1 looks at one entry of the data per step. That makes a step cheap, whatever
+the size of the data. Its rivals read a row per step, or everything. All run here on one problem,
 and all are measured by the same certificate.
 
 A *pass* is as many entries read as the data has. It is a fair count for theory. Seconds are another
@@ -27,11 +27,11 @@ problem = spd1.Problem(X, np.where(target == 1, 1.0, -1.0), loss="logistic", reg
 print(problem)
 
 # %%
-# One call a method
-# -----------------
+# One call per method
+# -------------------
 
 methods = {
-    "spd1": "SPD1 (one entry a step)",
+    "spd1": "SPD1 (one entry per step)",
     "spd1-vr": "SPD1-VR",
     "spd1-vr-acc": "SPD1-VR accelerated",
     "psgd": "SGD",

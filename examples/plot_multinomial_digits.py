@@ -31,8 +31,8 @@ for name, model in (("l2", ridge), ("l1", lasso)):
     )
 
 # %%
-# One picture a class
-# -------------------
+# One picture per class
+# ---------------------
 # Red pixels speak for the digit, blue ones against it. The l1 penalty leaves a sketch: few strokes
 # that tell this digit from the others.
 

@@ -32,7 +32,7 @@ for name, model in (("best", best), ("one-se", simple)):
 # %%
 # The curve behind the choice
 # ---------------------------
-# ``scores_`` has a row a fold: the mean loss of the samples left out, times -1.
+# ``scores_`` has one row per fold: the mean loss of the samples left out, times -1.
 
 loss = -best.scores_
 mean = loss.mean(axis=0)
@@ -40,7 +40,9 @@ error = loss.std(axis=0, ddof=1) / np.sqrt(len(loss))
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.errorbar(best.alphas_, mean, error, fmt="o-", ms=4, lw=1, color="tab:blue", ecolor="0.7")
 low = mean.argmin()
-axes.axhline(mean[low] + error[low], color="0.5", ls="--", lw=1)
+axes.axhline(
+    mean[low] + error[low], color="0.5", ls="--", lw=1, label="one standard error above the best"
+)
 for model, name, colour in ((best, "best", "tab:green"), (simple, "one-se", "tab:red")):
     axes.axvline(
         model.alpha_,

@@ -23,7 +23,7 @@ import numpy as np
 import spd1
 
 DAYS, ROWS, FEATURES = 12, 4000, 60
-truth = np.random.default_rng(7).normal(size=FEATURES) / np.sqrt(FEATURES)
+truth = np.random.default_rng(7).normal(size=FEATURES) / 4
 
 
 def days():
@@ -31,7 +31,8 @@ def days():
     for day in range(DAYS):
         rng = np.random.default_rng(day)
         rows = rng.standard_normal((ROWS, FEATURES))
-        yield rows, np.sign(rows @ truth + 0.5 * rng.standard_normal(ROWS))
+        chance = 1 / (1 + np.exp(-rows @ truth))
+        yield rows, np.where(rng.random(ROWS) < chance, 1.0, -1.0)
 
 
 folder = Path(tempfile.mkdtemp())
@@ -61,14 +62,16 @@ print(f"objective from disk {on_disk.primal:.9f}, from memory {in_memory.primal:
 assert abs(on_disk.primal - in_memory.primal) <= on_disk.gap + in_memory.gap
 
 # %%
-# The gap falls by the pass, on disk as in memory
-# -----------------------------------------------
+# Nothing is lost on the way
+# --------------------------
+# Left: the coefficients from disk are those from memory. Right: they are close to those that made
+# the data, as close as 48,000 samples allow.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained")
-for result, label, style in ((on_disk, "from disk", "o-"), (in_memory, "from memory", "x--")):
-    left.semilogy(result.trace.passes, result.trace.rel_gap, style, label=label)
-left.set(xlabel="passes over the data", ylabel="certified relative gap")
-left.legend()
-right.plot(truth, on_disk.x, ".")
-right.set(xlabel="coefficients that made the data", ylabel="coefficients fitted from disk")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained", sharey=True)
+for axes, other in ((left, in_memory.x), (right, truth)):
+    axes.axline((0, 0), slope=1, color="0.7", lw=1)
+    axes.plot(other, on_disk.x, ".")
+    axes.set_aspect("equal")
+left.set(xlabel="fitted from memory", ylabel="coefficients fitted from disk")
+right.set(xlabel="coefficients that made the data")
 plt.show()

@@ -65,7 +65,7 @@ texts = [
 vectorizer = TfidfVectorizer()
 X_all = vectorizer.fit_transform(texts)
 X, X_test, y, y_test = train_test_split(X_all, desk, random_state=0)
-print(f"{X.shape[0]} reports, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} words a report")
+print(f"{X.shape[0]} reports, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} words per report")
 
 # %%
 # Time against proof
@@ -119,6 +119,8 @@ for name, (seconds, gaps) in curves.items():
     axes.plot(1e3 * seconds, gaps, "o-", label=name, **style)
 axes.set(xscale="log", yscale="log", xlabel="milliseconds of fit", ylabel="certified relative gap")
 axes.set_title("Text classification: time to a proven gap")
+axes.set_xticks([5, 10, 20, 50, 100], labels=[5, 10, 20, 50, 100], minor=False)
+axes.set_xticks([], minor=True)
 axes.legend()
 axes.grid(alpha=0.3)
 plt.show()

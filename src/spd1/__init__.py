@@ -18,8 +18,8 @@ from .data.store import Store, open_store
 from .errors import ClusterError, DataError, IncompatibleError, ParameterError
 from .kernel.jit import compiled
 from .lambda_max import lambda_max
+from .losses import BY_NAME as LOSSES
 from .losses import (
-    LOSSES,
     Absolute,
     EpsilonInsensitive,
     Gamma,

@@ -16,7 +16,7 @@ import time
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -76,6 +76,12 @@ class Data(NamedTuple):
         Names of the columns of A, where the file has them.
     target : str or None
         Name of the column that b came from.
+
+    Examples
+    --------
+    >>> data = Data(np.eye(3), np.array(["no", "yes", "yes"]), ["age", "pulse", "weight"])
+    >>> data.A.shape, data.b[0] == "no"
+    ((3, 3), True)
     """
 
     A: Any
@@ -228,8 +234,11 @@ def replacing(path: str | Path, overwrite: bool = True) -> Iterator[IO[bytes]]:
         raise
 
 
-def check_writable(path: str | Path, overwrite: bool = True) -> None:
-    """Refuse a place that can't be written to before any work starts."""
+def check_writable(path: str | Path, overwrite: bool = True, reads: Sequence[Path] = ()) -> None:
+    """Refuse a place that can't be written to before any work starts.
+
+    ``reads`` are files that the work needs: none of them is replaced, whatever ``overwrite`` says.
+    """
     path = Path(path)
     _refuse_streams(path)
     try:
@@ -239,6 +248,8 @@ def check_writable(path: str | Path, overwrite: bool = True) -> None:
     except OSError as error:  # a circle of links, a file for a folder, a name too long
         raise DataError(f"{path} can't be written: {error.strerror or error}") from None
     if found is not None:
+        if any(source.exists() and source.samefile(path) for source in reads):
+            raise DataError(f"{path} is what this command reads: name another file to write to")
         _refuse_existing(path, found.st_mode, overwrite)
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():

@@ -83,6 +83,16 @@ def plot_result(result: Traced, ax: Any = None, x: str = "passes") -> Any:
     Returns
     -------
     matplotlib axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no window; leave it out at the prompt
+    >>> import numpy as np, spd1
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> result = spd1.solve(A, A[:, 0], loss="squared", l1=0.1)
+    >>> plot_result(result).get_ylabel()
+    'relative duality gap'
     """
     label, ax = _axis(x), _axes(ax)
     trace, color = result.trace, STYLES[0][0]
@@ -118,6 +128,17 @@ def compare(
     Returns
     -------
     matplotlib axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no window; leave it out at the prompt
+    >>> import numpy as np, spd1
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> problem = spd1.Problem(A, A[:, 0], loss="squared", reg=spd1.L2(0.1))
+    >>> results = {name: spd1.solve(problem, name) for name in ("auto", "saga")}
+    >>> compare(results, x="seconds").get_ylabel()
+    'relative duality gap'
     """
     label, ax = _axis(x), _axes(ax)
     for k, (name, result) in enumerate(results.items()):

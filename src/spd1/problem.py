@@ -39,7 +39,7 @@ class Problem:
         or False and True, are taken as -1 and +1: ``problem.b`` holds these, and a margin
         ``A @ x`` above zero speaks for 1.
     loss : str or loss, default "logistic"
-        A name of ``spd1.losses.LOSSES``, an instance such as ``Huber(1.0)``, or a class of yours.
+        A name of ``spd1.LOSSES``, an instance such as ``Huber(1.0)``, or a class of yours.
     reg : ElasticNet, L1(...), L2(...), Box(...) or None
         Regularizer and feasible set.
     sample_weight : array of shape (n,), optional

@@ -25,7 +25,22 @@ SHOWN_ROWS = 3  # of a trace, at either end
 
 
 class Progress(NamedTuple):
-    """One row of a trace; also what a callback receives."""
+    """One row of a trace; also what a callback receives.
+
+    Attributes
+    ----------
+    passes, paper_passes, seconds, primal, dual, gap, rel_gap : float
+        As the columns of ``Trace``.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> seen = []
+    >>> result = spd1.solve(A, A[:, 0], loss="squared", l1=0.1, callback=seen.append)
+    >>> seen[-1].rel_gap <= 1e-6
+    True
+    """
 
     passes: float
     paper_passes: float
@@ -37,7 +52,7 @@ class Progress(NamedTuple):
 
 
 class Trace:
-    """History of a run, a row an evaluation, each column a NumPy array.
+    """History of a run: one row per look at the certificate. Each column is a NumPy array.
 
     Columns
     -------
@@ -53,6 +68,16 @@ class Trace:
         Best lower bound proven so far.
     gap, rel_gap
         ``primal - dual``, and the same relative to ``max(|primal|, |dual|, floor)``.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> trace = spd1.solve(A, A[:, 0], loss="squared", l1=0.1).trace
+    >>> len(trace.rel_gap) == len(trace.passes)
+    True
+    >>> bool(trace.rel_gap[-1] <= 1e-6)
+    True
     """
 
     def __init__(self) -> None:
@@ -118,6 +143,14 @@ class Result:
         See ``Certificate``.
     staleness : Staleness, optional
         With engine "async": how many steps old the values were that steps read, mean and max.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> result = spd1.solve(A, A[:, 0], loss="squared", l1=0.1)
+    >>> result.status, result.x.shape, result.rel_gap <= 1e-6
+    ('converged', (5,), True)
     """
 
     x: np.ndarray

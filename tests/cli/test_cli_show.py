@@ -130,3 +130,17 @@ def test_help_shows_flags_as_flags(command):
     shown = run(command, "--help").stdout
     assert "--help" in shown
     assert "bool" not in shown.lower()
+
+
+def test_a_terminal_breaks_lines_between_words_and_a_file_has_them_whole(folder, monkeypatch):
+    piped = run("info", "m.spd1").stdout
+    refused = run("fit", "nowhere.csv", "--no-save").stderr
+    assert max(len(line) for line in piped.splitlines()) > 60
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = run("info", "m.spd1").stdout
+    assert max(len(line) for line in shown.splitlines()) <= 60
+    assert shown.split() == piped.split()
+    assert "nowhere.csv: no such file" in refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,7 @@ def by_scikit_learn(table):
 def test_a_fit_is_that_of_the_same_features_made_by_scikit_learn(frame):
     result = run("fit", "train.csv", *TABLE, "--weight", "w", "--l2", 0.01, "-o", "m")
     assert result.exit_code == 0, result.stderr
-    assert "Text columns, a feature a word: city (4), zip (2)." in result.stdout
+    assert "Text columns, one feature per word: city (4), zip (2)." in result.stdout
     X, signs = by_scikit_learn(frame), np.where(frame.ill == "yes", 1.0, -1.0)
     best = spd1.solve(X, signs, l2=0.01, sample_weight=frame.w, tol=1e-9)
     model = load_model("m")
@@ -227,7 +228,12 @@ WRONG = [
     (["--drop", "nam"], 3, "--drop nam: did you mean 'name'?"),
     ([*TABLE[:2], "--missing", "medain"], 2, "did you mean 'median'?"),
     ([*TABLE, "--weight", "city"], 3, "the weights in column 'city' must be numbers"),
-    ([*TABLE, "--weight", "v"], 3, "--weight v: "),
+    ([*TABLE, "--weight", "v"], 3, "--weight v: train.csv has no such column, it has name, age"),
+    ([*TABLE, "--weight", "ill"], 3, "--weight ill: 'ill' is the target, as the last column is"),
+    ([*TABLE, "--drop", "ill"], 3, "--drop ill: 'ill' is the target, as the last column is"),
+    ([*TABLE, "--target", "w", "--drop", "w"], 3, "--drop w: 'w' is the target"),
+    ([*TABLE, "--text", "v"], 3, "--text v: train.csv has no such column"),
+    ([*TABLE, "--train-fraction", "0.001"], 3, "each part needs a row of every class"),
     ([*TABLE, "--class-weight", "heavy"], 2, "'balanced' is all there is"),
     ([*TABLE, "--train-fraction", "1.5"], 2, "must be between 0 and 1"),
     ([*TABLE, "--target", "age"], 3, "the target 'age' has no value in row 4"),
@@ -241,6 +247,70 @@ def test_wrong_tables_are_named(frame, options, code, message):
     result = run("fit", "train.csv", *options, "-o", "m")
     assert result.exit_code == code
     assert message in one_line(result.stderr)
+
+
+@pytest.mark.parametrize("gone", ["", "NA", "NaN", "?"])
+@pytest.mark.parametrize("answers", [("0", "1"), ("no", "yes")])
+def test_a_missing_target_is_no_class(tmp_path, gone, answers):
+    """An empty field among numbers makes their column text: it was a class of its own."""
+    path = tmp_path / "train.csv"
+    rows = [f"{k},{k * k % 7},{answers[k % 2]}" for k in range(6)]
+    path.write_text("\n".join(["a,b,c", *rows, f"6,1,{gone}", f"7,1,{gone}"]) + "\n")
+    for command in (["fit", path, "--no-save"], ["convert", path, tmp_path / "out.npz"]):
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "the target 'c' has no value in row 7 and 1 more: take" in one_line(result.stderr)
+
+
+def test_rows_to_predict_need_no_target(tmp_path):
+    path, new = tmp_path / "train.csv", tmp_path / "new.csv"
+    path.write_text("a,b,c\n" + "".join(f"{k},{k % 3},{k % 2}\n" for k in range(12)))
+    run("fit", path, "-o", tmp_path / "m")
+    new.write_text("a,b,c\n1,2,\n3,4,\n")
+    result = run("predict", tmp_path / "m", new)
+    assert (result.exit_code, len(result.stdout.split())) == (0, 2)
+
+
+def test_quotation_marks_that_stay_open_are_named(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text('a,b,c\n1,x,0\n2,"y,1\n')
+    result = run("fit", path, "--no-save")
+    assert (result.exit_code, "line 3: the file ends inside quotation" in result.stderr) == (
+        3,
+        True,
+    )
+
+
+def test_what_a_command_reads_is_never_overwritten(frame):
+    """Not with --force either: the training data would be gone."""
+    before = Path("train.csv").read_bytes()
+    run("fit", "train.csv", *NO_WEIGHT, "-o", "m")
+    model = Path("m").read_bytes()
+    for command in (
+        ["fit", "train.csv", *NO_WEIGHT, "-o", "train.csv"],
+        ["cv", "train.csv", *NO_WEIGHT, "-o", "train.csv"],
+        ["path", "train.csv", *NO_WEIGHT, "--loss", "logistic", "--csv", "train.csv"],
+        ["predict", "m", "train.csv", "-o", "train.csv"],
+        ["predict", "m", "train.csv", "-o", "m"],
+        ["show", "m", "--csv", "m"],
+    ):
+        result = run(*command, "--force")
+        assert result.exit_code == 3, command
+        assert "is what this command reads: name another file" in one_line(result.stderr)
+    assert (Path("train.csv").read_bytes(), Path("m").read_bytes()) == (before, model)
+
+
+def test_models_are_no_data_and_data_without_names_has_no_words(frame):
+    run("fit", "train.csv", *NO_WEIGHT, "-o", "m.spd1")
+    for command in (["fit", "m.spd1", "--no-save"], ["predict", "m.spd1", "m.spd1"]):
+        result = run(*command)
+        assert (result.exit_code, "m.spd1 is a model, and data is" in result.stderr) == (3, True)
+    Path("new.svm").write_text("1 1:2\n")
+    result = run("predict", "m.spd1", "new.svm")
+    assert result.exit_code == 3
+    assert "columns of text, such as 'city', and needs CSV or Parquet" in one_line(result.stderr)
+    Path("junk.spd1").write_text("hello")
+    assert "junk.spd1 is not a spd1 model" in run("info", "junk.spd1").stderr
 
 
 def test_numbers_to_predict_are_told_from_classes(tmp_path):
@@ -271,8 +341,19 @@ def test_a_column_that_is_missing_or_wrong_is_named(frame):
     frame[["age", "name"]].to_csv("lacks.csv", index=False)
     result = run("predict", "m", "lacks.csv")
     assert "lacks.csv has no column 'city', which the model was trained on" in result.stderr
+    frame.rename(columns={"city": "City"}).to_csv("other.csv", index=False)
+    result = run("predict", "m", "other.csv")
+    assert "'city', which the model was trained on; did you mean 'City'?" in one_line(result.stderr)
     frame.assign(age="old").to_csv("text.csv", index=False)
     result = run("predict", "m", "text.csv")
     assert (
         "'age' has the text 'old' in row 1, and the model was trained on numbers" in result.stderr
     )
+
+
+@pytest.mark.parametrize("option", [["--features", "3"], ["--zero-based"], ["--one-based"]])
+def test_options_of_libsvm_text_are_for_libsvm_text(frame, option):
+    frame[["age", "w"]].dropna().to_csv("numbers.csv", index=False)
+    result = run("fit", "numbers.csv", *option, "--loss", "squared", "--no-save")
+    assert result.exit_code == 2
+    assert "are for LIBSVM text, and numbers.csv is csv" in one_line(result.stderr)

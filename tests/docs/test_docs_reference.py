@@ -30,14 +30,33 @@ def test_api_page_lists_every_public_name(module):
     assert listed_names()[module] == public
 
 
+def test_losses_by_name_are_all_that_the_api_page_lists():
+    page = (DOCS / "reference" / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (\w+)$", page.split("Losses\n---")[1].split("\n---")[0], re.MULTILINE)
+    named = {kind.__name__ for kind in spd1.LOSSES.values()}
+    assert set(listed) - {"Loss", "compiled"} == named
+
+
 def test_glossary_has_every_word_of_the_house():
     glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8").lower()
     house = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Words of the house")[1]
     words = re.findall(r"^\| \*([^*]+)\* \|", house, flags=re.MULTILINE)
     assert len(words) > 30
     for word in words:
-        plain = re.sub(r"^(a|to) ", lambda m: "to " if m[1] == "to" else "", word.lower())
+        plain = re.sub(r"^(a|to|the) ", lambda m: "to " if m[1] == "to" else "", word.lower())
         assert re.search(rf"^{re.escape(plain)}", glossary, flags=re.MULTILINE), word
+
+
+def test_contributing_has_every_word_of_the_house_in_the_glossary():
+    glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(
+        r"^([a-z].*)\n  \S", glossary.split("## Words of the house")[1], flags=re.MULTILINE
+    )
+    assert len(terms) > 30
+    house = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Words of the house")[1]
+    for term in terms:
+        first = term.removeprefix("to ").split(",")[0].split(" (")[0]
+        assert re.search(rf"\*[^*]*{re.escape(first)}", house.split("## Rules")[0]), term
 
 
 def test_statuses_are_those_of_results():

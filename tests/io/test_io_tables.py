@@ -75,7 +75,7 @@ def test_a_models_columns_are_found_by_name(write):
         ("a,a,y\n1,2,3\n", {}, "two columns called 'a'"),
         ("y\n1\n", {}, "one column"),
         ("a,y\n1,2\n", {"target": "z"}, "no column 'z': it has a, y"),
-        ("1,2\n", {"target": "z"}, "first line has no names"),
+        ("1,2\n", {"target": "z"}, "no names, so name one by number"),
         ("a,y\n1,2\n", {"target": 2}, "no column number 2"),
         ('a,y\n"1,2\n', {}, "line"),
         ("a,y\n1,\x00\n", {}, "zero bytes"),

@@ -21,7 +21,7 @@ from ..solve import solve
 from ..solvers import FAMILY_METHODS, METHODS, method_class
 from . import options as o
 from .compare_page import write_page
-from .exits import INTERRUPTED, fail, guarded
+from .exits import INTERRUPTED, USAGE, fail, guarded
 from .fit import check_picture, need_matplotlib, problem_of
 from .groups import FileOptions, ModelOptions, with_groups
 from .show import GapBar, describe_data, print_json, say
@@ -70,11 +70,11 @@ def compare(
     chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
     if plot is not None:
-        check_picture(plot, force)
+        check_picture(plot, force, data)
     if page is not None:
         if page.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{page}: name a page with the suffix .html")
-        check_writable(page, force)
+        check_writable(page, force, [data])
         need_matplotlib()
     table = o.read_file(data, *file.reading)
     problem = problem_of(table, chosen, reg, about)
@@ -107,6 +107,8 @@ def compare(
             say(f"Picture: {plot}")
         if page is not None and results:
             say(f"Page: {page}")
+    if not results and not interrupted:
+        fail("none of the methods takes this problem: --methods auto does", USAGE)
     if interrupted:
         fail("interrupted; methods that had not begun are left out", INTERRUPTED)
 

@@ -82,7 +82,7 @@ def cv(
     if scoring is not None:
         _check_scoring(scoring)
     place = None if no_save else output or Path(stem(train) + ".spd1")
-    check_places(place, plot, force)
+    check_places(place, plot, force, train)
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)
     splits = splits_of(task, chosen, folds, seed)

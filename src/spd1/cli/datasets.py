@@ -19,7 +19,9 @@ datasets_app = typer.Typer(
     cls=FlagGroup,
 )
 
-Names = Annotated[list[str], typer.Argument(help="Names that spd1 datasets list shows")]
+Names = Annotated[
+    list[str], typer.Argument(help="Names that spd1 datasets list shows", metavar="NAMES")
+]
 
 
 @datasets_app.command("list", cls=FlagCommand)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,24 +23,15 @@ from . import options as o
 from .exits import guarded
 from .show import print_json, say
 
-__all__ = ["is_model", "model_facts", "print_columns", "print_model", "show"]
+__all__ = ["model_facts", "print_columns", "print_model", "show"]
 
 Top = Annotated[
     int, typer.Option(help="How many coefficients, the largest first; 0: all of them", min=0)
 ]
 CsvFile = Annotated[
-    Path | None, typer.Option("--csv", help="Write all coefficients to this file, one a line")
+    Path | None, typer.Option("--csv", help="Write all coefficients to this file, one per line")
 ]
 TABLE_WIDTH = 8  # classes that a table has columns for
-
-
-def is_model(path: Path) -> bool:
-    """Whether a file is a model: a zip with model.json in it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "model.json" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
-        return False
 
 
 @guarded
@@ -57,7 +47,7 @@ def show(
     spd1 show model.spd1 --top 10 --csv coefficients.csv
     """
     if csv is not None:
-        check_writable(csv, force)
+        check_writable(csv, force, [model])
     trained = load_model(model)
     if csv is not None:
         write_coefficients(csv, trained)

@@ -8,10 +8,11 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from ..errors import DataError, IncompatibleError, ParameterError
 
-__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "fail", "guarded", "notes"]
+__all__ = ["CODES", "INTERRUPTED", "NOT_REACHED", "USAGE", "fail", "guarded", "notes"]
 
 USAGE, DATA, NOT_REACHED, MISSING, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
 CODES = {
@@ -61,6 +62,6 @@ def guarded(command: Command) -> Command:
 def fail(message: Any, code: int) -> NoReturn:
     """Say what is wrong and leave."""
     console = notes()
-    console.print("[bold red]spd1:[/] ", end="", soft_wrap=True)
-    console.print(str(message), markup=False, soft_wrap=True)
+    text = Text.assemble(("spd1:", "bold red"), " ", str(message))
+    console.print(text, soft_wrap=not console.is_terminal)
     raise typer.Exit(code)

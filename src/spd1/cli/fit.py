@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from ..archive import check_place
-from ..errors import DataError, ParameterError, install
+from ..data.store import Store
+from ..errors import DataError, IncompatibleError, ParameterError, install
 from ..files import check_writable
 from ..io import Data, Model, fit_model, save_model
 from ..kernel.patience import uninterrupted
@@ -87,6 +88,10 @@ class RunOptions:
     every: o.Every = 60.0
 
     def __post_init__(self) -> None:
+        if self.engine != "dask" and (self.scheduler is not None or self.workers is not None):
+            raise ParameterError("--scheduler and --workers are for --engine dask")
+        if self.engine == "serial" and self.threads is not None:
+            raise ParameterError("--threads is for --engine threads")
         engine_of(self.engine, self.threads, self.scheduler, self.workers)  # starts nothing
         if self.checkpoint is not None:
             check_place(self.checkpoint, "--checkpoint")
@@ -130,7 +135,8 @@ def fit(
 
     spd1 fit patients.csv --target ill --missing median --drop name --train-fraction 0.8
 
-    Text columns of a table become a feature a word; the model keeps how, and predict does the same.
+    Text columns of a table become one feature per word. The model keeps how, and predict does the
+    same.
 
     Ctrl-C stops early and saves the best model found so far; before the first step it saves none.
     With --checkpoint FILE the same command goes on later, even after the process was killed.
@@ -140,9 +146,12 @@ def fit(
     if method != "auto":
         method_class(method)
     place = None if no_save else output or Path(stem(train) + ".spd1")
-    check_places(place, plot, force)
+    check_places(place, plot, force, train)
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
+    if running.engine == "dask" and not isinstance(rows.data.A, Store):
+        hint = "--engine threads is for that; spd1 convert makes a store for --engine dask"
+        raise IncompatibleError(f"{train} is read into memory: {hint}")
     loud = not (quiet or json)
     if loud:
         introduce(train, rows)
@@ -188,8 +197,7 @@ def held_out(model: Model, rows: Prepared) -> dict[str, Any]:
     """Scores on rows that were held out."""
     if rows.held is None or rows.held.b is None:
         return {}
-    found = {"rows": len(rows.held.b), **metrics(model, rows.held.A, rows.held.b)}
-    return {"held_out": found}
+    return {"held_out": {"rows": len(rows.held.b), **metrics(model, rows.held.A, rows.held.b)}}
 
 
 def say_scores(held: dict[str, Any]) -> None:
@@ -210,19 +218,19 @@ def stem(path: Path) -> str:
     return Path(name).stem or "model"
 
 
-def check_places(place: Path | None, plot: Path | None, force: bool) -> None:
-    """Refuse files that can't be written, before any work starts."""
+def check_places(place: Path | None, plot: Path | None, force: bool, data: Path) -> None:
+    """Refuse files that can't be written, before any work starts; ``data`` stays as it is."""
     if place is not None:
-        check_writable(place, force)
+        check_writable(place, force, [data])
     if plot is not None:
-        check_picture(plot, force)
+        check_picture(plot, force, data)
 
 
-def check_picture(path: Path, force: bool) -> None:
+def check_picture(path: Path, force: bool, data: Path) -> None:
     """Refuse a picture that can't be written or drawn before any work starts."""
     if path.suffix.lower() not in PICTURES:
         raise ParameterError(f"{path}: name a picture with the suffix {' or '.join(PICTURES)}")
-    check_writable(path, force)
+    check_writable(path, force, [data])
     need_matplotlib()
 
 
@@ -279,10 +287,9 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
         }.get(result.status, result.status)
         say(f"NOT to the gap asked for: {result.rel_gap:.1e} instead of {tol:g}: {why}.")
     say(f"{np.count_nonzero(model.coef):,} of {model.coef.size:,} coefficients are not zero.")
-    if place is not None:
-        say(f"Model: {place}")
-    if plot is not None:
-        say(f"Picture: {plot}")
+    for name, where in (("Model", place), ("Picture", plot)):
+        if where is not None:
+            say(f"{name}: {where}")
 
 
 def problem_of(data: Data, loss: Any, reg: Any, about: Preparation) -> Problem:

@@ -18,7 +18,7 @@ from ..io.libsvm import has_index_zero
 from ..io.store import TILE_MB, write_store
 from ..problem import Problem
 from . import options as o
-from .describe import is_model, model_facts, print_columns, print_model
+from .describe import model_facts, print_columns, print_model
 from .exits import guarded
 from .fit import problem_of
 from .groups import Preparation, TableFileOptions, with_groups
@@ -29,7 +29,10 @@ AutoLoss = Annotated[
     str | None, typer.Option(help="Default: logistic for two labels, squared for numbers")
 ]
 Destination = Annotated[
-    str, typer.Argument(help="Its suffix says the format; NAME/ and NAME.store are stores")
+    str,
+    typer.Argument(
+        help="Its suffix says the format; NAME/ and NAME.store are stores", metavar="DESTINATION"
+    ),
 ]
 DenseToo = Annotated[bool, typer.Option("--dense", help="Allow sparse data to become dense")]
 ToFormat = Annotated[str | None, typer.Option(help="Format of the new file, if not by its suffix")]
@@ -63,7 +66,7 @@ def info(
 
     Of a model file it shows what spd1 show does, without the coefficients.
     """
-    if is_model(data):
+    if data.suffix == ".spd1" or o.is_model(data):
         trained = load_model(data)
         print_json(model_facts(trained)) if json else print_model(data, trained)
         return

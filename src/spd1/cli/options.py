@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -169,7 +170,7 @@ Every = Annotated[
     float,
     typer.Option(help="Seconds between two writings of the checkpoint", rich_help_panel=RUNNING),
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same bits", rich_help_panel=RUNNING)]
+Seed = Annotated[int, typer.Option(help="Same seed, same bits", min=0, rich_help_panel=RUNNING)]
 NoCheck = Annotated[
     bool,
     typer.Option(
@@ -192,6 +193,12 @@ def read_file(
     no_check: bool = False,
 ) -> Data:
     """Read a data file as the options say."""
+    refuse_model(path)
+    kind = format_of(path, format)
+    if kind != "libsvm" and not (features is None and zero is None):
+        raise ParameterError(
+            f"--features, --zero-based and --one-based are for LIBSVM text, and {path} is {kind}"
+        )
     based: bool | str = "auto" if zero is None else zero
     data = read_data(
         path, format=format, target=target, n_features=features, zero_based=based,
@@ -201,11 +208,26 @@ def read_file(
         refuse_too_long(*data.A.shape)
     except DataError as error:
         where = str(path)
-        if format_of(path, format) == "libsvm" and features is None:
+        if kind == "libsvm" and features is None:
             index, line = largest_index(path)
             where = f"{path}, line {line}: index {index:,}"
         raise DataError(f"{where}: {error}") from None
     return data
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model: a zip with model.json in it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "model.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False
+
+
+def refuse_model(path: Path) -> None:
+    """Refuse a model where data is meant."""
+    if is_model(path):
+        raise DataError(f"{path} is a model, and data is needed here; spd1 show shows models")
 
 
 def make_loss(name: str, parameters: list[str] | None) -> Any:

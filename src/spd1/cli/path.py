@@ -69,7 +69,7 @@ def path(
     from ..linear_model import path as walk
 
     chosen = o.make_loss(loss, about.loss_parameters)
-    check_places(csv, plot, force)
+    check_places(csv, plot, force, train)
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)
     if not json:

@@ -17,7 +17,11 @@ from .show import say
 
 Targets = Annotated[
     list[str],
-    typer.Argument(help="all, or some of figure1 ... figure6, table1, table2", show_default=False),
+    typer.Argument(
+        help="all, or some of figure1 ... figure6, table1, table2",
+        show_default=False,
+        metavar="TARGETS",
+    ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 3 minutes")]
 Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]

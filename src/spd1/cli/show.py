@@ -22,8 +22,9 @@ __all__ = ["GapBar", "describe_data", "plain_json", "print_json", "say", "share_
 
 
 def say(text: str, **options: Any) -> None:
-    """Print a line to standard output, without markup, without wrapping."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=False, **options)
+    """Print a line to standard output: a terminal breaks it between words, a file has it whole."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(text, soft_wrap=not console.is_terminal, **options)
 
 
 def plain_json(value: Any) -> Any:
@@ -47,7 +48,8 @@ def print_json(value: Any) -> None:
 def describe_data(data: Data) -> str:
     """Shape, density and labels in one sentence."""
     (n, d), stored = data.A.shape, entries_of(data.A)
-    text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({stored / (n * d):.3g} full)"
+    share = 100 * stored / (n * d)
+    text = f"{n:,} rows, {d:,} features, {stored:,} stored entries ({share:.3g} % of the matrix)"
     if data.b is None:
         return text + ", no labels"
     values, counts = np.unique(data.b, return_counts=True)

@@ -14,7 +14,8 @@ from ..errors import DataError, IncompatibleError, ParameterError, suggestion
 from ..files import Data, format_of
 from ..io import Model, read_data
 from ..io.mixed_tables import read_table
-from ..io.split_target import target_position
+from ..io.split_target import refuse_missing_target, target_position
+from ..models.columns import shown
 from ..models.recipe import Recipe, Table, learn_recipe
 from . import options as o
 from .exits import notes
@@ -87,7 +88,8 @@ def is_balanced(class_weight: str | None) -> bool:
 
 def note(text: str) -> None:
     """A remark on standard error."""
-    notes().print(text, markup=False, soft_wrap=True)
+    console = notes()
+    console.print(text, markup=False, emoji=False, soft_wrap=not console.is_terminal)
 
 
 def prepared(
@@ -147,11 +149,9 @@ def _from_table(
     )
     if not (unusual or options.asked):
         return None
-    column = options.weight
-    if column is not None and (column not in table.names or column == name):
-        near = suggestion(column, [other for other in table.names if other != name])
-        raise DataError(f"--weight {column}: {near}{path} has {', '.join(table.names[:8])}")
-    b = _target(path, name, table.column(name))
+    _check_aside(path, table.names, name, options, named=target is not None)
+    b = table.column(name)
+    refuse_missing_target(path, name, b)
     train, test = _rows(path, b, fraction, seed, classes)
     weight = None if options.weight is None else _weights(path, options.weight, table)
     kept = table.rows(train)
@@ -168,15 +168,22 @@ def _from_table(
     return Prepared(data, weight, recipe, held, kept, learn)
 
 
-def _target(path: Path, name: str, values: np.ndarray) -> np.ndarray:
-    gone = np.flatnonzero(values == "" if values.dtype.kind == "U" else np.isnan(values))
-    if len(gone):
-        raise DataError(
-            f"{path}: the target {name!r} has no value in row {gone[0] + 1}"
-            + (f" and {len(gone) - 1:,} more" if len(gone) > 1 else "")
-            + ": take these rows out, or name another column with --target"
-        )
-    return values
+def _check_aside(
+    path: Path, names: Sequence[str], target: str, options: TableOptions, named: bool
+) -> None:
+    """Columns that are no features are there, and none of them is the target."""
+    weights = [] if options.weight is None else [options.weight]
+    for option, columns in (("--weight", weights), ("--drop", options.drop)):
+        for column in columns:
+            if column == target:
+                why = "" if named else ", as the last column is if --target names no other"
+                raise DataError(f"{option} {column}: {column!r} is the target{why}")
+            if column not in names:
+                near = suggestion(column, [other for other in names if other != target])
+                raise DataError(
+                    f"{option} {column}: {near}{path} has no such column, "
+                    f"it has {shown(list(names), 8)}"
+                )
 
 
 def _weights(path: Path, name: str, table: Table) -> np.ndarray:
@@ -215,9 +222,11 @@ def _rows(
         train, test = train_test_split(
             everything, train_size=fraction, random_state=seed, stratify=b if classes else None
         )
-    except ValueError as error:
+    except ValueError:
+        need = "a row of every class, so every class needs two" if classes else "a row"
         raise DataError(
-            f"{path} can't be split by --train-fraction {fraction:g}: {error}"
+            f"{path} can't be split by --train-fraction {fraction:g}: each part needs {need}, "
+            f"and there are {len(b):,} rows in all; take another share, or none"
         ) from None
     return np.sort(train), np.sort(test)
 
@@ -226,8 +235,16 @@ def read_for(
     model: Model, path: Path, format: str | None, zero: bool | None, no_check: bool = False
 ) -> tuple[Data, np.ndarray | None]:
     """Read a file for a model, prepared as its training file was; and weights, if it has some."""
+    o.refuse_model(path)
     kind = format_of(path, format)
     recipe = model.recipe
+    if recipe is not None and kind not in TABLES:
+        words = [column.name for column in recipe.columns if column.categories is not None]
+        if words:
+            raise DataError(
+                f"{path} is {kind} and has no names: the model was trained on a table with columns "
+                f"of text, such as {words[0]!r}, and needs CSV or Parquet"
+            )
     if recipe is None or kind not in TABLES:
         based: bool | str = "auto" if zero is None else zero
         data = read_data(

@@ -22,7 +22,7 @@ from .table import note, read_for
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File for them: .npy, or text with one a line"),
+    typer.Option("--output", "-o", help="File for them: .npy, or text, one per line"),
 ]
 Probability = Annotated[
     bool,
@@ -46,14 +46,14 @@ def predict(
     no_check: o.NoCheck = False,
     force: o.Force = False,
 ) -> None:
-    """Predict a label or number for each row, one a line.
+    """Predict a label or number for each row, one per line.
 
     spd1 predict model.spd1 new.svm -o predictions.txt
     """
     if probability and margin:
         raise ParameterError("--probability and --margin: choose one")
     if output is not None:
-        check_writable(output, force)
+        check_writable(output, force, [model, data])
     trained = load_model(model)
     A = read_for(trained, data, format, zero_based, no_check)[0].A
     if probability:
@@ -121,6 +121,8 @@ def certify(
 
     spd1 certify model.spd1 train.svm --tol 1e-6
     """
+    if tol is not None and not 0 < tol < 1:
+        raise ParameterError(f"--tol must be between 0 and 1, got {tol:g}")
     trained = load_model(model)
     table, weight = read_for(trained, data, format, zero_based, no_check)
     if table.b is None:

@@ -33,7 +33,8 @@ from .show import say
 Everything = Annotated[
     bool,
     typer.Option(
-        "--all", help="Also quantile, huber, absolute, epsilon-insensitive and poisson losses"
+        "--all",
+        help="Also quantile, huber, absolute, epsilon-insensitive, poisson, gamma, tweedie losses",
     ),
 ]
 Into = Annotated[
@@ -187,6 +188,8 @@ def signals_noted() -> Iterator[list[int]]:
 
 def build(folder: Path, everything: bool) -> None:
     """Do it in a process that compiles for a level of processors, and say so in the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file: name a folder")
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "spd1", "warm-up", *(["--all"] if everything else [])]
     code = subprocess.run(command, env=os.environ | builder_environment(folder)).returncode

@@ -15,13 +15,11 @@ import numpy as np
 
 from ..errors import DataError
 from ..models.recipe import Table
-from .tables import csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
+from .tables import NO_VALUE, csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
 
 __all__ = ["read_table"]
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")  # of text: then one at least has a comma
-#: Fields that stand for a missing value, in any case of letters.
-NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 
 def read_table(

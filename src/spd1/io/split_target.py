@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, suggestion
 from ..files import Data
-from .tables import is_number
+from .tables import NO_VALUE, is_number
 
-__all__ = ["split_target", "target_position"]
+__all__ = ["refuse_missing_target", "split_target", "target_position"]
 
 
 def split_target(
@@ -51,7 +51,29 @@ def split_target(
         raise DataError(f"{path} has one column: there is nothing beside the target")
     A = _matrix(path, names, columns, rest, first)
     kept = [names[k] for k in rest] if names else None
-    return Data(A, np.asarray(columns[where]), kept, names[where] if names else None)
+    b = np.asarray(columns[where])
+    if count is None:  # to learn from
+        refuse_missing_target(path, names[where] if names else where, b, first)
+    return Data(A, b, kept, names[where] if names else None)
+
+
+def refuse_missing_target(
+    path: str | Path, name: str | int, values: np.ndarray, first: int = 0
+) -> None:
+    """Refuse a target with missing values: an empty field would be a class of its own.
+
+    ``first`` is the row of the file that the values begin with.
+    """
+    if values.dtype.kind == "U":
+        gone = np.flatnonzero([value.lower() in NO_VALUE for value in values.tolist()])
+    else:
+        gone = np.flatnonzero(np.isnan(values)) if values.dtype.kind == "f" else np.empty(0, int)
+    if len(gone):
+        raise DataError(
+            f"{path}: the target {name!r} has no value in row {first + gone[0] + 1}"
+            + (f" and {len(gone) - 1:,} more" if len(gone) > 1 else "")
+            + ": take these rows out, or name another column with --target"
+        )
 
 
 def _by_name(
@@ -63,8 +85,10 @@ def _by_name(
 ) -> Data:
     missing = [name for name in features if name not in names]
     if missing:
+        near = suggestion(missing[0], [name for name in names if name not in features])
         raise DataError(f"{path} has no column {missing[0]!r}, which the model was trained on"
-                        + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))  # fmt: skip
+                        + (f" (and {len(missing) - 1} more)" if missing[1:] else "")
+                        + (f"; {near.strip()}" if near else ""))  # fmt: skip
     A = _matrix(path, names, columns, [names.index(name) for name in features])
     b = np.asarray(columns[names.index(target)]) if target in names else None
     return Data(A, b, list(features), str(target) if b is not None else None)
@@ -80,7 +104,11 @@ def target_position(
     try:
         number = int(target)
     except ValueError:
-        there = f"it has {', '.join(names[:8])}" if names else "its first line has no names"
+        there = (
+            f"it has {', '.join(names[:8])}"
+            if names
+            else "its columns have no names, so name one by number, from 0"
+        )
         raise DataError(f"{path} has no column {target!r}: {there}") from None
     if not -width <= number < width:
         raise DataError(f"{path} has no column number {number}: it has {width}, counted from 0")

@@ -17,11 +17,14 @@ from ..errors import DataError, install
 from ..files import Data, open_bytes, reading, replacing
 
 __all__ = [
-    "CsvHead", "arrow_columns", "csv_columns", "csv_head", "csv_rows", "csv_text", "is_number",
-    "need_pyarrow", "open_parquet", "read_csv", "read_parquet", "write_csv", "write_parquet",
+    "NO_VALUE", "CsvHead", "arrow_columns", "csv_columns", "csv_head", "csv_rows", "csv_text",
+    "is_number", "need_pyarrow", "open_parquet", "read_csv", "read_parquet", "write_csv",
+    "write_parquet",
 ]  # fmt: skip
 
 DELIMITERS = ",;\t"
+#: Fields that stand for a missing value, in any case of letters.
+NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 
 def read_csv(path: str | Path, delimiter: str | None = None) -> tuple[list[str] | None, list[Any]]:
@@ -115,7 +118,10 @@ def csv_rows(path: str | Path, body: str, head: CsvHead, line: int = 1) -> list[
                                 f"{head.width}")  # fmt: skip
             rows.append(row)
     except csv.Error as error:
-        raise DataError(f"{path}, line {line + reader.line_num - 1}: {error}") from None
+        what = str(error)
+        if what == "unexpected end of data":
+            what = "the file ends inside quotation marks: one is opened and never closed"
+        raise DataError(f"{path}, line {line + reader.line_num - 1}: {what}") from None
     return rows
 
 

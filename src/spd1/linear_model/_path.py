@@ -36,6 +36,15 @@ class Path:
     n_iters : ndarray of shape (k,)
     screened : ndarray of shape (k,)
         Columns that never had to be looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spd1.linear_model import path
+    >>> X = np.random.default_rng(0).normal(size=(60, 5))
+    >>> found = path(X, X[:, 0], n_alphas=10, tol=1e-6)
+    >>> found.coefs.shape, bool(found.rel_gaps.max() <= 1e-6)
+    ((10, 5), True)
     """
 
     alphas: np.ndarray

@@ -66,7 +66,29 @@ def save_model(path: str | Path, model: Model, *, overwrite: bool = True) -> Non
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model file; a foreign or corrupted one is refused by name."""
+    """Read a model file; a foreign or corrupted one is refused by name.
+
+    Parameters
+    ----------
+    path : str or Path
+        What ``save_model`` or ``spd1 fit`` has written.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, spd1
+    >>> from spd1.io import Data, fit_model, load_model, save_model
+    >>> A = np.random.default_rng(0).normal(size=(60, 5))
+    >>> model, result = fit_model(Data(A, A[:, 0]), "squared", spd1.L1(0.1))
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.spd1")
+    >>> save_model(path, model)
+    >>> bool(np.all(load_model(path).predict(A) == model.predict(A)))
+    True
+    """
     with reading(path):
         try:
             with zipfile.ZipFile(path) as archive:

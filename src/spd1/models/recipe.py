@@ -100,8 +100,10 @@ class Recipe:
         lacking = [c.name for c in self.columns if c.name not in table.names]
         if lacking:
             more = f" (and {len(lacking) - 1} more: {shown(lacking[1:])})" if lacking[1:] else ""
+            near = suggestion(lacking[0], [n for n in table.names if n not in self.file_columns])
             raise DataError(
                 f"{path} has no column {lacking[0]!r}, which the model was trained on{more}"
+                + (f"; {near.strip()}" if near else "")
             )
         blocks: list[Any] = []
         numbers: list[tuple[Column, np.ndarray]] = []
@@ -151,7 +153,7 @@ class Recipe:
         words = [c for c in self.columns if c.categories is not None]
         if words:
             counts = [f"{c.name} ({len(c.categories or [])})" for c in words]
-            said.append(f"Text columns, a feature a word: {shown(counts, 8)}")
+            said.append(f"Text columns, one feature per word: {shown(counts, 8)}")
         if self.missing != "refuse":
             rest = "text by its most frequent word" if self.missing == "most_frequent" else (
                 f"text by the word {NO_WORD}"
@@ -228,4 +230,6 @@ def learn_recipe(
 def _find(table: Table, path: Any, name: str, option: str) -> None:
     if name not in table.names:
         near = suggestion(name, table.names)
-        raise DataError(f"{option} {name}: {near}{path} has {shown(table.names, 8)}")
+        raise DataError(
+            f"{option} {name}: {near}{path} has no such column, it has {shown(table.names, 8)}"
+        )
