@@ -7,6 +7,8 @@ import numpy as np
 from ..errors import IncompatibleError
 from ..problem import Problem
 from .direct import Direct
+from .interior.interior import Interior
+from .interior.tuning import MANY_COLUMNS
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
@@ -21,6 +23,7 @@ from .tuning import (
     HARD,
     LARGE_DATA,
     MEDIUM_DATA,
+    MODEST_L1,
     QUITE_WIDE,
     SMALL_L1,
     SQUARE,
@@ -68,6 +71,25 @@ def pieces_on_few_columns(problem: Problem) -> bool:
         return False  # sweeps over the rows of little data, all columns with l2, are as fast
     try:
         Multipliers.refuse(p)
+    except IncompatibleError:
+        return False
+    return True
+
+
+def few_rows_without_curvature(problem: Problem) -> bool:
+    """Whether a linear program is wide, dense, and moves so many columns that sets of them are dear.
+
+    A step of the interior-point method then is one matrix of the rows, and 20 steps will do.
+    """
+    p = problem
+    if p.n >= p.d or p.d <= MANY_COLUMNS or p.stored < DENSE_ENOUGH * p.n * p.d:
+        return False
+    l1 = np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,))
+    pull = float(np.max(np.abs(p.pull_at_zero[l1 > 0.0]), initial=0.0))
+    if not float(np.max(l1)) < MODEST_L1 * pull:
+        return False
+    try:
+        Interior.refuse(p)
     except IncompatibleError:
         return False
     return True
@@ -129,6 +151,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "ascent", "passes on each tile of rows: they are too many to copy"
     if p.grid.shape != (1, 1):
         return "newton", "the data is cut into tiles"
+    if face == "proximal" and few_rows_without_curvature(p):
+        return "interior", "nothing is smooth, few rows: one small matrix a step"
     if face == "proximal":
         return "newton", "on the dual with a fading proximal term: nothing is smooth"
     sparse = p.stored < p.n * p.d
