@@ -260,7 +260,9 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         iterations = [watch.iterations for watch in watches]
         self.dual_coef_ = np.array([r.y for r in results])
         several = len(results) > 1
-        self.dual_gap_ = np.array([r.gap for r in results]) if several else np.float64(results[0].gap)
+        self.dual_gap_ = (
+            np.array([r.gap for r in results]) if several else np.float64(results[0].gap)
+        )
         self.rel_gap_ = np.array([r.rel_gap for r in results]) if several else results[0].rel_gap
         proofs, traces = [r.certificate for r in results], [r.trace for r in results]
         self.certificate_ = proofs if several else proofs[0]
