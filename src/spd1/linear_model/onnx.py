@@ -24,6 +24,7 @@ from . import (
     _erm_cv,
     _glm,
     _huber,
+    _log_link,
     _logistic,
     _logistic_cv,
     _losses,

@@ -29,8 +29,8 @@ QUITE_WIDE, VERY_WIDE = 4, 8  # columns a row
 COUNTS = 0.02  # least n l2 over the mean square of a row for which rows tie x to y, ...
 COUNTS_WIDE = 5e-4  # ... and the same for wide data
 # Stored entries of square dense data, from which on factors of its rows pay where l2 is small.
-# LinearSVR, processor seconds of interior, newton to 1e-6: 1000 x 1000 1.3, 0.9; 2000 x 2000 4.5, and
-# newton is at a gap of 0.5 after 7
+# LinearSVR, processor seconds of interior, newton to 1e-6: 1000 x 1000 1.3, 0.9; 2000 x 2000 4.5,
+# and newton is at a gap of 0.5 after 7
 FACTORS_PAY = 2_000_000
 HARD = 30  # mean curvature of a column over l2
 SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero

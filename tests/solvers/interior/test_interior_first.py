@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from spd1 import ElasticNet, Quantile, solve
 from spd1.design.intercept import Design
+from spd1.solvers import auto
 from spd1.solvers.auto import pick
 from spd1.solvers.interior.interior import Interior
 
@@ -36,6 +37,25 @@ def test_wide_dense_linear_programs_with_little_l1(wide):
     thin = np.where(np.abs(A) > 1.5, A, 0.0)
     assert pick(Design(sp.csr_array(thin), False).problem(
         b, Quantile(0.5), ElasticNet(l1=1e-3)))[0] == "newton"  # fmt: skip
+
+
+def test_losses_in_pieces_on_large_square_data_with_little_l2(rng, monkeypatch):
+    A = rng.standard_normal((120, 100))
+    b = A[:, 0] + 0.1 * rng.standard_normal(120)
+
+    def first(A, b, l2, loss="absolute", intercept=True):
+        return pick(Design(A, intercept).problem(b, loss, ElasticNet(l2=l2)))[0]
+
+    assert first(A, b, 0.01) == "newton"  # little data
+    monkeypatch.setattr(auto, "FACTORS_PAY", 1000)
+    for intercept in (True, False):
+        assert first(A, b, 0.01, intercept=intercept) == "interior"
+        assert first(A, b, 10.0, intercept=intercept) == "newton"  # sweeps will do
+        assert first(A[:40], b[:40], 0.01, intercept=intercept) != "interior"  # wide
+    assert first(A, b, 0.01, "squared") != "interior"
+    found = solve(Design(A, True).problem(b, "absolute", ElasticNet(l2=0.01)), tol=1e-8)
+    assert found.converged
+    assert found.method.startswith("auto: interior")
 
 
 def test_a_start_is_made_use_of(wide):
