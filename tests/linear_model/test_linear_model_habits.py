@@ -40,3 +40,12 @@ def test_a_tol_meant_for_gradients_does_no_harm_on_tiny_data(pair):
     mine = ours.LogisticRegression(tol=1e-2).fit(X, t > 2.0)
     theirs = peer.LogisticRegression(tol=1e-10).fit(X, t > 2.0)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, rtol=1e-4)
+
+
+def test_the_solver_of_several_targets_is_one_word(pair):
+    X, t = pair
+    targets, three = np.column_stack([t, X[:, 0]]), np.digitize(t, [1.0, 3.0])
+    for model, y in ((ours.Ridge(), targets), (ours.RidgeClassifier(), three)):
+        assert isinstance(model.fit(X, y).solver_, str)
+        assert len(model.method_) == len(model.coef_)
+    assert ours.Ridge(solver="svd").fit(X, targets).solver_ == "svd"
