@@ -101,8 +101,8 @@ class TweedieRegressor(LogLinkRegressor):
     """Tweedie's family with l2: normal, Poisson, gamma, and between the last two; certified.
 
     Minimises the mean of half the deviance plus ``alpha/2 |x|^2``. Power 0 is least squares with
-    the identity as its link; powers from 1 to 2 have a log link. Others, and other links, lead to
-    problems that are not convex and are refused.
+    the identity as its link; powers from 1 to 2 have a log link. Others, and other links, are
+    refused: but for power 1 with the identity, they lead to problems that are not convex.
 
     Parameters
     ----------
@@ -176,7 +176,8 @@ class TweedieRegressor(LogLinkRegressor):
                 "solves no other"
             )
         if (self.link == "log") if power == 0.0 else (self.link == "identity"):
+            kind = "another problem" if power == 1.0 else "a problem that is not convex"
             raise ParameterError(
-                f"link={self.link!r} with power={power:g} is a problem that is not convex, which "
-                "spd1 does not solve: leave link at 'auto'"
+                f"link={self.link!r} with power={power:g} is {kind}, which spd1 does not solve: "
+                "leave link at 'auto'"
             )
