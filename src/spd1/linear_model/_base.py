@@ -51,6 +51,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     coef_: Any
     intercept_: Any
     dual_coef_: Any
+    dual_gap_: Any
     n_iter_: Any
 
     def __sklearn_tags__(self) -> Any:
