@@ -318,7 +318,7 @@ def run_method(
     from .solvers.auto import pick
     from .solvers.registry import builder, method_class
 
-    chosen_here = method == "auto"
+    chosen_here, given = method == "auto", x0 is not None
     if found is not None and found.certificate.rel_gap <= WORTH_KEEPING:
         x0, y0 = found.x, found.certificate.y
     with one_thread(), listening(keeper):
@@ -328,6 +328,8 @@ def run_method(
             before = "" if found is None else f"{found.kind}, then "
             if method == "rows" and "newton" in before:
                 method, reason = "newton", "columns that depend on each other"
+            if method == "interior" and given:
+                method, reason = "newton", "interior would begin anew, far from x0"
             label = f"auto: {before}{method} ({reason})"
         make = builder(method, problem, tile, workers.racing)
         kind = method_class(method)
@@ -336,6 +338,10 @@ def run_method(
         worker.tol = tol
         worker.work_with(workers)
         run = Run(problem, worker, make_rule(worker, steps), tol, ledger, label, chosen_here)
+        if chosen_here and method == "interior":  # whose end is no answer: newton would go on
+            run.may_switch = False
+            run.retired = method_class("newton")(problem, "auto", key, ledger)
+            run.retired.work_with(workers)
         if found is not None:  # what it has proven stands, and so do its looks
             run.trace.rows.extend(found.rows)
             run.looks_before = len(found.rows)

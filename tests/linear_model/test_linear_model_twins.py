@@ -190,6 +190,12 @@ def test_exposure_is_an_offset(power, pair):
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_), best, atol=1e-5)
     with pytest.raises(DataError, match="above 0"):
         model.fit(X, y, exposure=np.zeros(N))
+    same = clone(model).fit(X, y * exposure, offset=offset)
+    np.testing.assert_allclose(same.coef_, model.coef_, rtol=1e-7)
+    both = clone(model).fit(X, y * exposure, exposure=exposure**0.5, offset=0.5 * offset)
+    np.testing.assert_allclose(both.coef_, model.coef_, rtol=1e-7)
+    with pytest.raises(DataError, match="offset must be a finite number for every sample"):
+        model.fit(X, y, offset=np.zeros(N - 1))
 
 
 def test_of_many_solutions_counts_get_the_shortest(pair):

@@ -21,7 +21,7 @@ from ._jobs import engine_for
 from ._kept import Kept
 from ._options import check_common, solver_of
 from ._progress import AT_ONCE, STEPS, Watch, warn_unless_converged
-from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
+from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT, TINY_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
 
@@ -51,6 +51,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     coef_: Any
     intercept_: Any
     dual_coef_: Any
+    dual_gap_: Any
     n_iter_: Any
 
     def __sklearn_tags__(self) -> Any:
@@ -212,11 +213,13 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     def _target(self, design: Design) -> float:
         """Relative gap to ask ``solve`` for: where it is cheap, that of an exact solver.
 
-        Not where ``tol`` is above its default: who sets that wants an early end.
+        Not where ``tol`` is above its default: who sets that wants an early end. Unless the clock
+        can't tell: a tol of 1e-3 that was meant for a gradient leaves 3 % of a coefficient.
         """
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(tol, self._exact) if tol <= DEFAULT_TOL and stored <= SMALL_FIT else tol
+        cheap = stored <= (SMALL_FIT if tol <= DEFAULT_TOL else TINY_FIT)
+        return min(tol, self._exact) if cheap else tol
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)
@@ -258,7 +261,9 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         iterations = [watch.iterations for watch in watches]
         self.dual_coef_ = np.array([r.y for r in results])
         several = len(results) > 1
-        self.dual_gap_ = np.array([r.gap for r in results]) if several else results[0].gap
+        self.dual_gap_ = (
+            np.array([r.gap for r in results]) if several else np.float64(results[0].gap)
+        )
         self.rel_gap_ = np.array([r.rel_gap for r in results]) if several else results[0].rel_gap
         proofs, traces = [r.certificate for r in results], [r.trace for r in results]
         self.certificate_ = proofs if several else proofs[0]

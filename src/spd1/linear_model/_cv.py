@@ -192,7 +192,7 @@ class ElasticNetCV(ElasticNet):
         errors = errors.reshape(len(grids), len(folds), -1).transpose(0, 2, 1)
         mean = errors.mean(axis=2)  # folds count alike, whatever the weights of their samples
         k, a = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        self.alpha_, self.l1_ratio_ = float(grids[k][a]), float(self._ratios()[k])
+        self.alpha_, self.l1_ratio_ = np.float64(grids[k][a]), np.float64(self._ratios()[k])
         single = len(grids) == 1
         self.mse_path_ = errors[0] if single else errors
         self.alphas_ = grids[0] if single or np.ndim(self.alphas) else np.array(grids)

@@ -5,118 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import _check_sample_weight
 
-from ..errors import DataError, ParameterError
-from ..losses import Gamma, Poisson, Squared, Tweedie
-from ..regularizers import ElasticNet as Net
-from ..result import Result
-from ._base import Task
-from ._chunked import rowwise
+from ..errors import ParameterError
+from ._log_link import LogLinkRegressor
 from ._options import number, refuse_unless
-from ._regressors import CertifiedRegressor
-from .tuning import AS_EXACT, SMALL_FIT
 
-__all__ = ["GammaRegressor", "LogLinkRegressor", "PoissonRegressor", "TweedieRegressor"]
-
-
-class LogLinkRegressor(CertifiedRegressor):
-    """Half the deviance at the mean exp(x'a + intercept), and l2; subclasses say of what power."""
-
-    _default_solver = "lbfgs"
-    _exact = AS_EXACT  # smooth: the last digits cost a step
-
-    def _power(self) -> float:
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        number(self.alpha, "alpha")
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Any:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, SciPy sparse or data frame, shape (n, d)
-        y : array of shape (n,)
-        sample_weight : array of shape (n,), optional
-        exposure : array of shape (n,), optional
-            Above 0; the mean of y is ``exposure * exp(x'a + intercept)``, and ``predict`` gives
-            means for an exposure of 1. ``np.exp(offset)`` for those who think in offsets.
-        """
-        return self._fit(X, y, sample_weight, exposure)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Any:
-        if exposure is None:
-            return super()._fit(X, y, sample_weight)
-        return self._fit_exposed(X, y, sample_weight, exposure)
-
-    def _fit_exposed(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> Any:
-        """With exposure E, phi(u + log E; b) = E^(2 - power) phi(u; b / E) up to a constant."""
-        exposure = np.ravel(np.asarray(exposure, dtype=np.float64))
-        if len(exposure) != len(y) or not np.all((exposure > 0.0) & np.isfinite(exposure)):
-            raise DataError("exposure must be a finite number above 0 for every sample")
-        weight = np.ones(len(exposure))
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        heavier = weight * exposure ** (2.0 - self._power())
-        self._relief = float(weight.sum() / heavier.sum())  # means are taken with other weights
-        try:
-            return super()._fit(X, np.ravel(y) / exposure, heavier)
-        finally:
-            del self._relief
-
-    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
-        """Solve; of the solutions that dependent columns without penalty leave, the shortest."""
-        results = super()._run(X, tasks, weight)
-        if self.alpha == 0.0 and not sp.issparse(X) and X.size <= SMALL_FIT:
-            mean = np.average(X, axis=0, weights=weight) if self.fit_intercept else 0.0
-            _, s, rows = np.linalg.svd(np.asarray(X, dtype=float) - mean, full_matrices=False)
-            rows = rows[s > max(X.shape) * np.finfo(X.dtype).eps * s.max(initial=0.0)]
-            shortest = (self.coef_ @ rows.T) @ rows
-            if self.fit_intercept:
-                self.intercept_ += ((self.coef_ - shortest) @ mean).astype(X.dtype)
-            self.coef_ = shortest.astype(X.dtype)
-        return results
-
-    def _check_targets(self, y: np.ndarray) -> None:
-        power, low = self._power(), float(y.min())
-        if power > 0.0 and (low < 0.0 or (power >= 2.0 and low == 0.0)):
-            wanted = "above 0" if power >= 2.0 else "from 0"
-            raise DataError(
-                f"Some value(s) of y are out of the valid range of the loss: "
-                f"{type(self).__name__} needs targets {wanted}, got {low:g}"
-            )
-        if power > 0.0 and not np.any(y > 0):
-            raise DataError(f"{type(self).__name__} needs a target above 0: all are 0")
-
-    def _loss(self) -> Any:
-        power = self._power()
-        if power == 0.0:
-            return Squared()
-        return Poisson() if power == 1.0 else Gamma() if power == 2.0 else Tweedie(power)
-
-    def _regularizer(self, total: float, d: int, target: int) -> Net:
-        return Net(l2=float(self.alpha) * getattr(self, "_relief", 1.0))
-
-    def predict(self, X: Any) -> Any:
-        """Predicted means; of a dask array a dask array."""
-        margins = self._margins(X)
-        return rowwise(np.exp, margins) if self._power() > 0.0 else margins
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D^2, the share of the deviance explained, as in scikit-learn."""
-        from sklearn.metrics import d2_tweedie_score
-
-        guess, power = self.predict(X), self._power()
-        return float(d2_tweedie_score(y, guess, sample_weight=sample_weight, power=power))
+__all__ = ["GammaRegressor", "PoissonRegressor", "TweedieRegressor"]
 
 
 class PoissonRegressor(LogLinkRegressor):
@@ -207,8 +101,8 @@ class TweedieRegressor(LogLinkRegressor):
     """Tweedie's family with l2: normal, Poisson, gamma, and between the last two; certified.
 
     Minimises the mean of half the deviance plus ``alpha/2 |x|^2``. Power 0 is least squares with
-    the identity as its link; powers from 1 to 2 have a log link. Others, and other links, lead to
-    problems that are not convex and are refused.
+    the identity as its link; powers from 1 to 2 have a log link. Others, and other links, are
+    refused: but for power 1 with the identity, they lead to problems that are not convex.
 
     Parameters
     ----------
@@ -282,7 +176,8 @@ class TweedieRegressor(LogLinkRegressor):
                 "solves no other"
             )
         if (self.link == "log") if power == 0.0 else (self.link == "identity"):
+            kind = "another problem" if power == 1.0 else "a problem that is not convex"
             raise ParameterError(
-                f"link={self.link!r} with power={power:g} is a problem that is not convex, which "
-                "spd1 does not solve: leave link at 'auto'"
+                f"link={self.link!r} with power={power:g} is {kind}, which spd1 does not solve: "
+                "leave link at 'auto'"
             )

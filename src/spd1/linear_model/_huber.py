@@ -97,6 +97,6 @@ class HuberRegressor(CertifiedRegressor):
             design, task.b, float(self.epsilon), float(task.reg.l2), design.weight, options
         )
         result = search.run()
-        self.scale_ = search.sigma
+        self.scale_ = np.float64(search.sigma)
         self.outliers_ = np.abs(search.residual(result.x)) > self.epsilon * search.sigma
         return result

@@ -26,6 +26,7 @@ __all__ = [
     "number",
     "refuse_unless",
     "solver_of",
+    "solver_used",
     "warn_of",
     "whole",
 ]
@@ -141,6 +142,19 @@ def solver_of(value: Any, default: str = "auto") -> str:
         f"solver={value!r} is no solver of scikit-learn and no method of spd1: leave it at 'auto', "
         f"or name one of {', '.join(PREFIX + name for name in ours)}"
     )
+
+
+def solver_used(asked: str, method: str | list[str]) -> str:
+    """What ``solver_`` says: scikit-learn's solver that was asked for, else what ran first.
+
+    Examples
+    --------
+    >>> solver_used("svd", "newton"), solver_used("auto", ["newton", "rows"])
+    ('svd', 'newton')
+    """
+    if asked in THEIR_SOLVERS:
+        return asked
+    return method if isinstance(method, str) else method[0]
 
 
 def check_common(estimator: Any) -> None:

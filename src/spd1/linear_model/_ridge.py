@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..regularizers import ElasticNet as Net
-from ._options import THEIR_SOLVERS, number
+from ._options import number, solver_used
 from ._regressors import SquaredRegressor
 
 __all__ = ["LinearRegression", "Ridge"]
@@ -42,7 +42,7 @@ class Ridge(SquaredRegressor):
     coef_, intercept_, n_features_in_, feature_names_in_
         As in scikit-learn.
     n_iter_ : ndarray of shape (targets,)
-    solver_ : str, or a list of one per target
+    solver_ : str
         The solver of scikit-learn that was asked for; else what ``method_`` says, which is the
         method that was used.
     dual_coef_, dual_gap_, rel_gap_, certificate_, trace_
@@ -93,7 +93,7 @@ class Ridge(SquaredRegressor):
     def _shape_like(self, y: np.ndarray) -> None:
         super()._shape_like(y)
         self.n_iter_ = np.array(self._iterations_done)
-        self.solver_ = self.solver if self.solver in THEIR_SOLVERS else self.method_
+        self.solver_ = solver_used(self.solver, self.method_)
 
     def _regularizer(self, total: float, d: int, target: int) -> Net:
         alphas = np.ravel(np.asarray(self.alpha, dtype=float))

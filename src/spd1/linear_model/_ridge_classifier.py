@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..regularizers import ElasticNet
 from ._base import Task, with_callbacks
 from ._classifiers import CertifiedClassifier, refuse_targets
-from ._options import THEIR_SOLVERS, number
+from ._options import number, solver_used
 from .tuning import EXACT_WEIGHTS
 
 __all__ = ["RidgeClassifier"]
@@ -141,8 +141,7 @@ class RidgeClassifier(CertifiedClassifier):
         ]  # fmt: skip
         self._run(X, tasks, weight)
         self.n_iter_ = np.array(self._iterations_done)
-        asked = getattr(self, "solver", "auto")
-        self.solver_ = asked if asked in THEIR_SOLVERS else self.method_
+        self.solver_ = solver_used(getattr(self, "solver", "auto"), self.method_)
         if not several:
             self.coef_ = self.coef_[0]
 

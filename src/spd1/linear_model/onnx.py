@@ -24,6 +24,7 @@ from . import (
     _erm_cv,
     _glm,
     _huber,
+    _log_link,
     _logistic,
     _logistic_cv,
     _losses,
@@ -137,7 +138,7 @@ class _Graph:
 def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     graph, model = _Graph(scope, operator, container), operator.raw_operator
     scores = graph.scores(model)
-    counts = (isinstance(model, _glm.LogLinkRegressor) and model._power() > 0.0) or (
+    counts = (isinstance(model, _log_link.LogLinkRegressor) and model._power() > 0.0) or (
         isinstance(model, _erm.ERMRegressor) and _erm._kind(model.loss) == "count"
     )
     graph.node("Exp" if counts else "Identity", scores, output=operator.outputs[0].full_name)

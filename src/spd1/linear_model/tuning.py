@@ -23,7 +23,9 @@ EXACT_WEIGHTS = 1e-16
 # The same of least squares: coefficients of dense and sparse data are compared to 1e-7. It takes no
 # longer than 1e-13 (lassos on diabetes 0.8 and 1.7 ms; 1e-16: 1.4 and 2.7)
 EXACT_SQUARES = 1e-15
-TINY_FIT = 1000  # stored entries: least squares ends at AS_EXACT, the clock can't tell
+# Stored entries up to which the clock can't tell: least squares ends at AS_EXACT, and a larger tol
+# is no reason to stop
+TINY_FIT = 1000
 EXACT_FOLDS = 1e-13  # the same of least squares on folds, by products of columns (tall data)
 AS_EXACT = 1e-20  # the least that ``solve`` is asked for: no rounding of its own to stop at
 EXACT_HUBER = 1e-10  # below, the scale has to be searched for slice by slice

@@ -7,6 +7,8 @@ import numpy as np
 from ..errors import IncompatibleError
 from ..problem import Problem
 from .direct import Direct
+from .interior.interior import Interior
+from .interior.tuning import MANY_COLUMNS
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
 from .newton.smooth import hardness
@@ -17,10 +19,12 @@ from .tuning import (
     COUNTS,
     COUNTS_WIDE,
     DENSE_ENOUGH,
+    FACTORS_PAY,
     FEW_LINES,
     HARD,
     LARGE_DATA,
     MEDIUM_DATA,
+    MODEST_L1,
     QUITE_WIDE,
     SMALL_L1,
     SQUARE,
@@ -68,6 +72,44 @@ def pieces_on_few_columns(problem: Problem) -> bool:
         return False  # sweeps over the rows of little data, all columns with l2, are as fast
     try:
         Multipliers.refuse(p)
+    except IncompatibleError:
+        return False
+    return True
+
+
+def few_rows_without_curvature(problem: Problem) -> bool:
+    """Whether a linear program is wide and dense, and many of its columns will move.
+
+    A step of the interior-point method then is one matrix of the rows, and 20 steps will do.
+    """
+    p = problem
+    if p.n >= p.d or p.d <= MANY_COLUMNS or p.stored < DENSE_ENOUGH * p.n * p.d:
+        return False
+    l1 = np.broadcast_to(np.asarray(p.reg.l1, dtype=float), (p.d,))
+    pull = float(np.max(np.abs(p.pull_at_zero[l1 > 0.0]), initial=0.0))
+    return float(np.max(l1)) < MODEST_L1 * pull and takes_interior(p)
+
+
+def square_and_hard(problem: Problem) -> bool:
+    """Whether l2 curves large square dense data too little for conjugate gradients on its rows.
+
+    Their matrix, made once, and a factor of it at each step of the interior-point method take less.
+    """
+    p = problem
+    if p.gamma > 0.0 or not p.grid.dense or p.stored < FACTORS_PAY or not p.reg.plain:
+        return False
+    if p.n > SQUARE * p.d or p.d > SQUARE * p.n:
+        return False
+    l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
+    if p.grid.square_sum < HARD * p.n * p.n * float(np.mean(l2)):
+        return False
+    return takes_interior(p)
+
+
+def takes_interior(problem: Problem) -> bool:
+    """Whether the interior-point method takes a problem of its size."""
+    try:
+        Interior.refuse(problem)
     except IncompatibleError:
         return False
     return True
@@ -129,6 +171,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "ascent", "passes on each tile of rows: they are too many to copy"
     if p.grid.shape != (1, 1):
         return "newton", "the data is cut into tiles"
+    if face == "proximal" and few_rows_without_curvature(p):
+        return "interior", "nothing is smooth, few rows: one small matrix a step"
     if face == "proximal":
         return "newton", "on the dual with a fading proximal term: nothing is smooth"
     sparse = p.stored < p.n * p.d
@@ -144,6 +188,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     dense = p.stored >= DENSE_ENOUGH * p.n * p.d
     if easy and dense and face == "dual" and p.n > SQUARE * p.d:
         return "rows", "quadratic pieces, l2 > 0, dense, more than two rows a column"
+    if face == "dual" and square_and_hard(p):
+        return "interior", "a loss in pieces, square data, a small l2: one matrix of the rows"
     if face == "dual":
         return "newton", "on the dual, where the kinks of the loss are bounds"
     if not p.reg.plain:

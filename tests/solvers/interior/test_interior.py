@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from spd1 import L2, ElasticNet, Problem, certify, solve
+from spd1.design.intercept import Design
 from spd1.errors import IncompatibleError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
 from spd1.solvers.interior.interior import Interior
 from spd1.solvers.interior.kinks import Kinks
-from spd1.solvers.interior.normal import Normal
+from spd1.solvers.interior.normal import Bordered, Normal
+from spd1.solvers.interior.systems import Systems, rows_cost_less
+from spd1.solvers.interior.tuning import MANY_COLUMNS
 from support import cases, oracle
 from support.checks import REGS, check
 
@@ -123,3 +126,63 @@ def test_units_do_not_matter(units, rng):
         certify(two.x, Problem(A * unit, b, "absolute", ElasticNet(l1=0.01 * unit)), two.y).gap
         < 1e-5
     )
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("spread", [0, 4])
+def test_columns_without_penalty_are_a_border(spread, known, rng):
+    """The equations of a step, with H = 0 for some columns, and the products of rows at hand."""
+    n, d, k = 6, 15, 2
+    A, q = rng.standard_normal((n, d + k)), 10.0 ** rng.uniform(-spread, spread, n)
+    free = np.zeros(d + k, dtype=bool)
+    free[[3, d + k - 1]] = True
+    H = np.where(free, 0.0, 10.0 ** rng.uniform(-spread, spread, d + k))
+    g, e = rng.standard_normal(d + k), rng.standard_normal(n)
+    paid, positive = A[:, ~free], H[~free]
+    gram = (paid / positive) @ paid.T if known else None
+    dx, p = Bordered(paid, A[:, free], free, q, positive, gram).solve(g, e)
+    scale = np.abs(A.T) @ np.abs(p) + np.abs(H * dx) + np.abs(g)
+    assert np.max(np.abs(A.T @ p + H * dx + g) / scale) < 1e-8
+    scale = np.abs(A) @ np.abs(dx) + np.abs(p / q) + np.abs(e)
+    assert np.max(np.abs(A @ dx - p / q - e) / scale) < 1e-8
+
+
+@pytest.mark.parametrize("n", [40, 420])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("reg", [ElasticNet(l1=0.02), ElasticNet(l2=0.01), ElasticNet(0.01, 0.01)])
+def test_many_columns_are_solved_by_rows(reg, intercept, n, rng):
+    """With an intercept or without, rows fewer than columns or about as many."""
+    d = MANY_COLUMNS + 20
+    A = rng.standard_normal((n, d))
+    b = A[:, 0] - A[:, 1] + 0.5 * rng.standard_normal(n) + 1.0
+    problem = Design(A, intercept).problem(b, "absolute", reg)
+    found = solve(problem, "interior", tol=1e-8)
+    assert found.status == "converged"
+    x, u = found.x, problem.margins(found.x)
+    paid = x[:d]
+    value = np.abs(u - b).mean() + reg.l1 * np.abs(paid).sum() + 0.5 * reg.l2 * paid @ paid
+    assert found.primal == pytest.approx(value, rel=1e-12)
+    # The dual point proves the value by its definition: bounded, balanced, within l1.
+    y = found.y
+    pull = -A.T @ y / n
+    assert np.max(np.abs(y)) <= 1.0
+    assert not intercept or abs(y.sum()) <= 1e-9 * n
+    over = np.maximum(np.abs(pull) - reg.l1, 0.0)
+    assert reg.l2 > 0.0 or np.max(over) <= 1e-9
+    bound = -(b @ y) / n - (0.5 * (over @ over) / reg.l2 if reg.l2 > 0.0 else 0.0)
+    assert value - bound <= 1e-7 * value
+
+
+def test_the_matrix_of_the_rows_is_taken_where_it_costs_less(rng):
+    """Few columns keep their own matrix; so do many columns without penalty, and smooth losses."""
+    A, none, all_of_them = rng.standard_normal((40, 400)), np.zeros(400, bool), np.ones(400, bool)
+    paid = np.ones(400)
+    assert Systems(A, paid, none, False).by_rows
+    assert Systems(A, np.where(np.arange(400) < 3, 0.0, 1.0), none, False).by_rows
+    assert Systems(A, np.zeros(400), all_of_them, False).by_rows
+    assert not Systems(A, paid, none, True).by_rows
+    assert not Systems(A, np.where(np.arange(400) < 30, 0.0, 1.0), none, False).by_rows
+    assert not Systems(A[:, :200], paid[:200], none[:200], False).by_rows
+    assert rows_cost_less(1000, 1000, True)
+    assert not rows_cost_less(1000, 1000, False)
+    assert not rows_cost_less(5000, 1000, True)

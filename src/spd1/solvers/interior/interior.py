@@ -41,8 +41,9 @@ from ...terms import domain_ends
 from ..base import Method
 from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
-from .normal import Normal
+from .normal import Bordered, Normal
 from .parts import dependent, inverse, loss_curves, middle
+from .systems import Systems, rows_cost_less
 from .tuning import (
     BLOCKED,
     DEAR_PROOF,
@@ -96,7 +97,7 @@ class Interior(Method):
     most_looks = 200
     takes_cuts = True
     remembers = (*Method.remembers, "least", "weakest", "waited", "exhausted", "last", "farther")
-    rebuilt = ("A", "size")  # left out of checkpoints
+    rebuilt = ("A", "size", "systems")  # left out of checkpoints
 
     @classmethod
     def refuse(cls, problem: Problem) -> None:
@@ -118,8 +119,11 @@ class Interior(Method):
     def price(cls, problem: Problem) -> float:
         """Seconds that it will take, about."""
         n, d = problem.n, problem.d
-        m = min(n, d)
-        return USUAL_STEPS * (FLOP_SECONDS * (1.0 * n * d * m + m**3 / 3.0) + STEP_SECONDS)
+        step = 1.0 * n * d * min(n, d) + min(n, d) ** 3 / 3.0
+        once = 0.0
+        if problem.reg.plain and problem.loss.conjugate_net and rows_cost_less(n, d, True):
+            step, once = n**3 / 3.0, 1.0 * n * n * d
+        return FLOP_SECONDS * (once + USUAL_STEPS * step) + USUAL_STEPS * STEP_SECONDS
 
     def prepare(self, sampling: str) -> None:
         if sampling != "auto":
@@ -165,6 +169,7 @@ class Interior(Method):
         self.unit = 2.0 ** np.round(np.log2(np.where(length > 0.0, length, 1.0)))
         self.A = A * (np.where(largest > 0.0, largest, 1.0) / self.unit)
         self.size = np.abs(self.A)
+        self.systems: Systems | None = None  # made by the first step
 
     def rebuild(self) -> None:
         """Copy the columns again."""
@@ -286,9 +291,11 @@ class Interior(Method):
             W = self.gamma + self.rows.slope + tubes
             slope = self.b + self.gamma * self.rows.w
         H = self.l2 + self.columns.slope + signs
-        few = len(self.b) < len(H) and float(np.min(H)) > 0.0
+        if self.systems is None:
+            kinks = self.columns.any | self.signs.any
+            self.systems = Systems(self.A, self.l2, kinks, self.curved)
         try:
-            normal = Normal(self.A, self.c / W, H, few, exact=few and self.curved)
+            normal = self.systems.system(self.c / W, H)
         except (ValueError, np.linalg.LinAlgError):
             self.exhausted = True
             return
@@ -348,7 +355,7 @@ class Interior(Method):
         return value if math.isfinite(value) else math.inf
 
     def direction(
-        self, normal: Normal, curves: Any, mu: float, past: Direction | None
+        self, normal: Normal | Bordered, curves: Any, mu: float, past: Direction | None
     ) -> Direction:
         """Newton's step towards products of mu."""
         left, tubes, signs, force = curves

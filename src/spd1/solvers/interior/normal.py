@@ -10,14 +10,15 @@ factor would lose too much, an orthogonal factor of the stacked matrix takes its
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, lu_factor, lu_solve, qr, solve_triangular
 
 from .tuning import DAMPED, LEAST_PIVOT, MOST_REFINEMENTS, REFINED, ROUNDED_PIVOT, STEP_UNIT
 
-__all__ = ["Normal"]
+__all__ = ["Bordered", "Normal"]
 
 
 class Normal:
@@ -34,25 +35,45 @@ class Normal:
         Whether to eliminate dx; H must be positive.
     exact : bool
         Whether to take orthogonal factors in any case: dx would be a small difference.
+    gram : array of shape (n, n), optional
+        A H^-1 A', if ``by_rows`` and it is known from an earlier step.
     """
 
     def __init__(
-        self, A: np.ndarray, q: np.ndarray, H: np.ndarray, by_rows: bool, exact: bool = False
+        self,
+        A: np.ndarray,
+        q: np.ndarray,
+        H: np.ndarray,
+        by_rows: bool,
+        exact: bool = False,
+        gram: np.ndarray | None = None,
     ) -> None:
         self.by_rows = by_rows
         self.T = A.T if by_rows else A
         self.q: np.ndarray = 1.0 / H if by_rows else q
         self.H: np.ndarray = 1.0 / q if by_rows else H
-        self.root = np.sqrt(self.q)[:, None] * self.T
-        squares = np.einsum("ij,ij->j", self.root, self.root) + self.H
+        self.gram = gram
+        if gram is None:
+            squares = np.einsum("ij,ij->j", self.root, self.root) + self.H
+        else:
+            squares = np.diagonal(gram) + self.H
         self.scale = 1.0 / np.sqrt(np.maximum(squares, 1e-300))
         self.Q: np.ndarray | None = None
         self.R = self._orthogonal() if exact else self._factor()
 
+    @cached_property
+    def root(self) -> np.ndarray:
+        """T with rows weighted by the square root of q."""
+        return np.asarray(np.sqrt(self.q)[:, None] * self.T)
+
     def _factor(self) -> np.ndarray:
         """Upper triangular R with R'R = the scaled matrix."""
-        scaled = self.root * self.scale
-        M = scaled.T @ scaled
+        if self.gram is None:
+            scaled = self.root * self.scale
+            M = scaled.T @ scaled
+        else:
+            M = self.gram * self.scale
+            M *= self.scale[:, None]
         M[np.diag_indices_from(M)] = 1.0 + DAMPED
         try:
             R: Any = cholesky(M, check_finite=False)
@@ -119,6 +140,8 @@ class Normal:
         return dx, root * (Q @ (inner - part) - long)
 
     def _times(self, z: np.ndarray) -> np.ndarray:
+        if self.gram is not None:
+            return np.asarray(self.gram @ z + self.H * z)
         return np.asarray(self.root.T @ (self.root @ z) + self.H * z)
 
     def _preconditioned(self, r: np.ndarray) -> np.ndarray:
@@ -149,3 +172,50 @@ class Normal:
             rs, before = float(r @ s), rs
             direction = s + (rs / before) * direction
         return best
+
+
+class Bordered:
+    """The same with columns of no H, by rows: these columns are a border of the rows' matrix.
+
+    With F the columns of no H, dx and p of the others are linear in F's part t of dx: they solve
+    their system for e - F t. What t must be follows from F'p = -g.
+
+    Parameters
+    ----------
+    A : array of shape (n, d)
+        The columns whose H is positive.
+    F : array of shape (n, k)
+        The others, few.
+    free : array of shape (d + k,)
+        Which columns of the whole are those of F.
+    q, H, gram
+        See ``Normal``.
+    """
+
+    def __init__(
+        self,
+        A: np.ndarray,
+        F: np.ndarray,
+        free: np.ndarray,
+        q: np.ndarray,
+        H: np.ndarray,
+        gram: np.ndarray | None = None,
+    ) -> None:
+        self.F, self.free, self.paid = F, free, ~free
+        self.inner = Normal(A, q, H, True, gram=gram)
+        nothing = np.zeros(A.shape[1])
+        pairs = [self.inner.solve(nothing, column) for column in F.T]
+        self.X = np.column_stack([x for x, _ in pairs])
+        self.P = np.column_stack([p for _, p in pairs])
+        self.lu = lu_factor(F.T @ self.P, check_finite=False)
+
+    def solve(self, g: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Dx and p."""
+        x, p = self.inner.solve(g[self.paid], e)
+        t = np.zeros(self.F.shape[1])
+        for _ in range(2):  # the second time for what rounding left
+            more = lu_solve(self.lu, self.F.T @ p + g[self.free], check_finite=False)
+            x, p, t = x - self.X @ more, p - self.P @ more, t + more
+        dx = np.empty(len(g))
+        dx[self.paid], dx[self.free] = x, t
+        return dx, p

@@ -27,3 +27,5 @@ FIRST_PRODUCT = 100.0  # times the objective: 1 stood still on rows of very diff
 MOST_STARTS = 3  # where columns have bounds: a start near them may be far too near
 FARTHER = 1e6  # times the distance of the start before
 NO_PRODUCT = 1e-12  # times the floor of the gap: smaller products change nothing any more
+MANY_COLUMNS = 300  # with a penalty, from which on a step takes the matrix of the rows, ...
+MOST_IN_BORDER = 8  # ... with so many columns without penalty as its border
