@@ -31,6 +31,8 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.typing.templates import signature
 from numba.cpython.builtins import do_minmax
 
+from .lowering import LowerValues
+from .shortcuts import short_cuts
 from .stamp import inside
 
 __all__ = ["KernelCompiler", "PieceCompiler"]
@@ -167,10 +169,17 @@ class LowerKernel(NativeLowering):
 
     _name = "spd1_lower_kernel"
     library = KernelLibrary
+    by_values = False  # whether the function is the package's own and makes no arrays
+
+    @property
+    def lowering_class(self) -> Any:
+        """Who writes it for LLVM."""
+        return LowerValues if self.by_values else super().lowering_class
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        self.by_values = inside(state.func_id.modname) and not state.flags.nrt
         with inherited(state.flags):  # methods are looked up again
             return bool(super().run_pass(state))
 
@@ -232,7 +241,7 @@ class KernelCompiler(CompilerBase):
         if self.own:
             self.state.flags.nrt = not MAKE_ARRAYS.isdisjoint(func.__code__.co_names)
             self.state.targetctx = _make_subtarget(self.target, self.state.flags)
-        with collector_at_rest():
+        with collector_at_rest(), short_cuts():
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[Any]:
