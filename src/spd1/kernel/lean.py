@@ -18,7 +18,7 @@ import gc
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
@@ -26,6 +26,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
 from numba.core.imputils import lower_builtin
+from numba.core.ir_utils import enforce_no_phis
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.typing.templates import signature
@@ -65,6 +66,7 @@ LEFT_OUT = (
     typed_passes.DumpParforDiagnostics,
 )
 
+MAYBE_NONE = (types.NoneType, types.Optional, types.Omitted)
 PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
 
 
@@ -163,6 +165,42 @@ class InferTypes(NopythonTypeInference):
             return bool(super().run_pass(state))
 
 
+class Given(NamedTuple):
+    """The type of an argument, in a form that branches on None are decided by."""
+
+    literal_type: Any
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PruneByType(untyped_passes.DeadBranchPrune):
+    """Leave out branches for None where there is none; Numba leaves out the others."""
+
+    _name = "spd1_prune_by_type"
+
+    def run_pass(self, state: Any) -> bool:
+        known = state.args
+        state.args = tuple(
+            one if isinstance(one, MAYBE_NONE) else Given(types.unliteral(one)) for one in known
+        )
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.args = known
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Legalise(typed_passes.IRLegalization):
+    """Mark where names end, unless nobody counts references."""
+
+    _name = "spd1_legalise"
+
+    def run_pass(self, state: Any) -> bool:
+        if state.flags.nrt:
+            return bool(super().run_pass(state))
+        enforce_no_phis(state.func_ir)
+        return True
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LowerKernel(NativeLowering):
     """Lowering, optimisation, machine code."""
@@ -245,8 +283,13 @@ class KernelCompiler(CompilerBase):
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's passes, two of them replaced."""
+        """Numba's passes, some of them replaced."""
         instead = {NopythonTypeInference: InferTypes, NativeLowering: self.lowering}
+        if self.own:
+            instead |= {
+                untyped_passes.DeadBranchPrune: PruneByType,
+                typed_passes.IRLegalization: Legalise,
+            }
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         kept = [one for one in manager.passes if not (self.own and one[0] in LEFT_OUT)]
         manager.passes = [(instead.get(one, one), about) for one, about in kept]

@@ -16,8 +16,12 @@ from typing import Any
 
 from numba import types
 from numba.core import base, cgutils, targetconfig, utils
+from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typing import context as typing_context
 from numba.np import arrayobj
+
+from .stamp import inside
 
 __all__ = ["short_cuts"]
 
@@ -75,6 +79,21 @@ def ordered(numbas: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     return lambda target, templates, fnkey="": sort(target, tuple(templates), fnkey)
 
 
+def processed(numbas: Callable[..., None]) -> Callable[..., None]:
+    """Leave out which names live where: passes over functions of the package do not ask for it."""
+
+    def run(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        function = self.func_ir
+        if emit_dels or function.is_generator or not inside(function.func_id.modname):
+            numbas(self, emit_dels, extend_lifetimes)
+            return
+        function.blocks = canonicalize_cfg(function.blocks)
+        function.variable_lifetime = VariableLifetime(function.blocks)
+        function.generator_info = None
+
+    return run
+
+
 class ArrayValue:
     """An array that is only read: its fields, without a copy of it in memory."""
 
@@ -123,6 +142,7 @@ CUTS = (
     (typing_context, "order_by_target_specificity", ordered),
     (base, "_has_loc", cache),
     (arrayobj, "make_array", array_maker),
+    (PostProcessor, "run", processed),
 )
 MADE = [(place, name, getattr(place, name), cut(getattr(place, name))) for place, name, cut in CUTS]
 
