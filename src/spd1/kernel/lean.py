@@ -68,6 +68,7 @@ LEFT_OUT = (
 
 MAYBE_NONE = (types.NoneType, types.Optional, types.Omitted)
 PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
+ALIKE = {bool, abs, len, range}  # functions whose types follow from those of numbers and arrays
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -122,6 +123,13 @@ for one, two in TWO_ALIKE:
 SIGNATURES: dict[Any, Any] = {}  # of operators, by the types of numbers and arrays they are for
 
 
+def is_plain(kind: Any) -> bool:
+    """Whether a type is a number, an array, or a tuple of numbers."""
+    if isinstance(kind, types.BaseTuple):
+        return all(isinstance(one, types.Number) for one in kind.types)
+    return isinstance(kind, PLAIN_TYPES)
+
+
 @contextmanager
 def remembered(context: Any) -> Iterator[None]:
     """Let Numba look up products and sums once: it tries a dozen templates every time."""
@@ -137,14 +145,17 @@ def remembered(context: Any) -> Iterator[None]:
             found = signature(kinds[0], *kinds)
             function._impl_keys[found.args] = EXTREMES[function.typing_key]
             return found
-        plain = getattr(function, "__module__", "") == "_operator" and not named
-        if not (plain and all(isinstance(one, PLAIN_TYPES) for one in arguments)):
+        name = getattr(function, "typing_key", function)
+        always_alike = name in ALIKE or getattr(name, "__module__", "") == "_operator"
+        of_tuple = isinstance(arguments[0], types.BaseTuple) if arguments else True
+        if named or of_tuple or not (always_alike and all(map(is_plain, arguments))):
             return look_up(function, arguments, named)
-        key = function, tuple(arguments)
+        kinds = [types.unliteral(one) for one in arguments]  # arguments, if they are arrays
+        key = name, tuple(kinds)
         found = SIGNATURES.get(key)
-        known = getattr(context._lookup_global(function), "_impl_keys", ())
-        if found is None or found.args not in known:
-            found = SIGNATURES[key] = look_up(function, arguments, named)
+        known = function if isinstance(function, types.Type) else context._lookup_global(function)
+        if found is None or found.args not in getattr(known, "_impl_keys", ()):
+            found = SIGNATURES[key] = look_up(function, tuple(kinds), named)
         return found
 
     context.resolve_function_type = resolve

@@ -37,6 +37,19 @@ def registered(context: Any) -> int:
     return sum(len(getattr(one, name, ())) for one in known for name in LISTS)
 
 
+def refresh_types(numbas: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The same for types of functions alone."""
+
+    def renew(context: Any) -> None:
+        known = [len(getattr(one, name, ())) for one in context._registries for name in LISTS]
+        if seen.get(id(context)) != sum(known):
+            numbas(context)
+            now = [len(getattr(one, name, ())) for one in context._registries for name in LISTS]
+            seen[id(context)] = sum(now)
+
+    return renew
+
+
 def refresh(numbas: Callable[[Any], None]) -> Callable[[Any], None]:
     """Look for new functions only where there are some: Numba asks for every entry of an array."""
 
@@ -50,11 +63,16 @@ def refresh(numbas: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def equal(numbas: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Compare options that are set, and only if they differ all of them."""
+    """Compare options that are set to something else than Numba would, not all of them."""
+
+    def changed(options: Any) -> dict[str, Any]:
+        known = options.options
+        return {name: to for name, to in options._values.items() if to != known[name].default}
 
     def compare(one: Any, other: Any) -> Any:
-        same = type(one) is type(other) and one._values == other._values
-        return True if same else numbas(one, other)
+        if type(one) is not type(other):
+            return numbas(one, other)
+        return one._values == other._values or changed(one) == changed(other)
 
     return compare
 
@@ -136,6 +154,7 @@ def in_memory(self: Any, ref: Any) -> tuple[Any, Any]:
 
 CUTS = (
     (base.BaseContext, "refresh", refresh),
+    (typing_context.BaseContext, "refresh", refresh_types),
     (targetconfig.TargetConfig, "__eq__", equal),
     (targetconfig.TargetConfig, "__hash__", hashed),
     (utils, "order_by_target_specificity", ordered),
