@@ -218,17 +218,17 @@ class LowerKernel(NativeLowering):
 
     _name = "spd1_lower_kernel"
     library = KernelLibrary
-    by_values = False  # whether the function is the package's own and makes no arrays
+    own = False  # whether the function is the package's
 
     @property
     def lowering_class(self) -> Any:
         """Who writes it for LLVM."""
-        return LowerValues if self.by_values else super().lowering_class
+        return LowerValues if self.own else super().lowering_class
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        self.by_values = inside(state.func_id.modname) and not state.flags.nrt
+        self.own = inside(state.func_id.modname)
         with inherited(state.flags):  # methods are looked up again
             return bool(super().run_pass(state))
 

@@ -1,9 +1,9 @@
-"""From Numba's form of a function to LLVM's, for functions that make no arrays.
+"""From Numba's form of a function to LLVM's, for functions of the package.
 
 Numba keeps what lives in several blocks in memory, arrays as structures of seven fields, and copies
 the structure into memory once more wherever an entry is read. LLVM takes all of it apart again.
-Functions that count no references need none of that: a name that is assigned once is a value, and
-an entry is found from the value's fields. The arithmetic is the same, in the same order.
+Here a name that is assigned once is a value, and an entry is found from the value's fields. The
+arithmetic is the same, in the same order.
 
 Imported with Numba, when the first kernel is called.
 """
@@ -22,10 +22,20 @@ __all__ = ["LowerValues"]
 
 
 class LowerValues(Lower):
-    """Lowering of a function that neither makes arrays nor counts references to them."""
+    """Lowering of functions of the package.
+
+    Where arrays are made, references to them are counted, and their names are left to Numba.
+    """
+
+    def counts(self, name: str) -> bool:
+        """Whether references to what a name stands for are counted."""
+        if not self.context.enable_nrt:
+            return False
+        return bool(self.context.data_model_manager[self.typeof(name)].contains_nrt_meminfo())
 
     def _find_singly_assigned_variable(self) -> None:
         """Names that are values: assigned in one place, which every use comes after."""
+        super()._find_singly_assigned_variable()
         blocks = self.func_ir.blocks
         uses = compute_use_defs(blocks)
         assigned: dict[str, list[Any]] = {}
@@ -40,20 +50,21 @@ class LowerValues(Lower):
         above = compute_cfg_from_blocks(blocks).dominators()
 
         def is_value(name: str, homes: list[Any]) -> bool:
+            if self.counts(name):
+                return name in self._singly_assigned_vars
             home = homes[0]
             return len(homes) == 1 and all(
                 home < label and home in above[label] for label in used_in.get(name, ())
             )
 
         self._singly_assigned_vars = {one for one, at in assigned.items() if is_value(one, at)}
-        self._blk_local_varmap: dict[str, Any] = {}
 
     def lower_inst(self, inst: Any) -> None:
-        """The same without marks for debuggers, and without ends of names: nobody counts."""
+        """The same without marks for debuggers, and without ends of names that nobody counts."""
         if isinstance(inst, ir.Assign) and not isinstance(inst.value, ir.Arg):
             name = inst.target.name
             self.storevar(self.lower_assign(self.typeof(name), inst), name)
-        elif not isinstance(inst, ir.Del):
+        elif not isinstance(inst, ir.Del) or self.counts(inst.value):
             super().lower_inst(inst)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
