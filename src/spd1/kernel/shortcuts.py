@@ -112,6 +112,21 @@ def processed(numbas: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def called(numbas: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile functions of the package for numbers, not for constants.
+
+    A loop's first count is the constant 0 until inference has seen the rest of the loop: what it is
+    handed to would be compiled for 0, then for any number, and only the second is used.
+    """
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        if inside(self.dispatcher.py_func.__module__):
+            args = tuple(types.unliteral(one) for one in args)
+        return numbas(self, context, args, kws)
+
+    return get_call_type
+
+
 class ArrayValue:
     """An array that is only read: its fields, without a copy of it in memory."""
 
@@ -162,6 +177,7 @@ CUTS = (
     (base, "_has_loc", cache),
     (arrayobj, "make_array", array_maker),
     (PostProcessor, "run", processed),
+    (types.Dispatcher, "get_call_type", called),
 )
 MADE = [(place, name, getattr(place, name), cut(getattr(place, name))) for place, name, cut in CUTS]
 
@@ -169,8 +185,8 @@ MADE = [(place, name, getattr(place, name), cut(getattr(place, name))) for place
 @contextmanager
 def short_cuts() -> Iterator[None]:
     """Take them. Who compiles holds Numba's lock: nobody else is under way."""
-    if getattr(base, "_has_loc") is not MADE[5][2]:  # for the caller of what is compiled now
-        yield
+    if all(getattr(place, name) is instead for place, name, _, instead in MADE):
+        yield  # taken for the caller of what is compiled now
         return
     for place, name, _, instead in MADE:
         setattr(place, name, instead)
