@@ -91,7 +91,7 @@ class LowerValues(Lower):
         """Where an entry is; negative places count from the end."""
         builder, value = self.builder, self.loadvar(name)
         position = self.context.data_model_manager[array].get_field_position
-        kinds = place.types if isinstance(place, types.BaseTuple) else (place,)
+        kinds = kinds_of(place)
         found = self.loadvar(index)
         places = (
             cgutils.unpack_tuple(builder, found, len(kinds))
@@ -121,10 +121,10 @@ class LowerValues(Lower):
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         """What type inference has found is not looked for again."""
-        known = self.context.typing_context.resolve_value_type(op)
+        known: Any = self.context.typing_context.resolve_value_type(op)
         found = self.fndesc.calltypes[expr]
         plain = expr.static_lhs is ir.UNDEFINED and expr.static_rhs is ir.UNDEFINED
-        if not (plain and isinstance(known, types.Function) and found.args in known._impl_keys):
+        if not (plain and found.args in getattr(known, "_impl_keys", ())):
             return super().lower_binop(resty, expr, op)
         builder, context = self.builder, self.context
         pair = [
@@ -138,11 +138,16 @@ class LowerValues(Lower):
 SCALARS = (types.Number, types.Boolean)
 
 
+def kinds_of(place: Any) -> Any:
+    """Types of the numbers that a place in an array is made of."""
+    return getattr(place, "types", None) or (place,)
+
+
 def is_entry(array: Any, place: Any) -> bool:
     """Whether an array at some place is one number."""
     if not (isinstance(array, types.Array) and isinstance(array.dtype, SCALARS)):
         return False
-    kinds = place.types if isinstance(place, types.BaseTuple) else (place,)
+    kinds = kinds_of(place)
     return len(kinds) == array.ndim and all(isinstance(one, types.Integer) for one in kinds)
 
 

@@ -81,10 +81,14 @@ def hashed(numbas: Callable[[Any], int]) -> Callable[[Any], int]:
     """Numba hashes the names of all options: a number of the class."""
 
     @cache
-    def of_class(kind: type) -> int:
+    def of_class(kind: Any) -> int:
         return numbas(kind())
 
-    return lambda options: of_class(type(options))
+    def of_options(options: Any) -> int:
+        kind: Any = type(options)
+        return of_class(kind)
+
+    return of_options
 
 
 def ordered(numbas: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
@@ -179,19 +183,21 @@ CUTS = (
     (PostProcessor, "run", processed),
     (types.Dispatcher, "get_call_type", called),
 )
-MADE = [(place, name, getattr(place, name), cut(getattr(place, name))) for place, name, cut in CUTS]
+READY_CUTS = [
+    (place, name, getattr(place, name), cut(getattr(place, name))) for place, name, cut in CUTS
+]
 
 
 @contextmanager
 def short_cuts() -> Iterator[None]:
     """Take them. Who compiles holds Numba's lock: nobody else is under way."""
-    if all(getattr(place, name) is instead for place, name, _, instead in MADE):
+    if all(getattr(place, name) is instead for place, name, _, instead in READY_CUTS):
         yield  # taken for the caller of what is compiled now
         return
-    for place, name, _, instead in MADE:
+    for place, name, _, instead in READY_CUTS:
         setattr(place, name, instead)
     try:
         yield
     finally:
-        for place, name, numbas, _ in MADE:
+        for place, name, numbas, _ in READY_CUTS:
             setattr(place, name, numbas)
