@@ -15,22 +15,22 @@ Imported with Numba, when the first kernel is called.
 from __future__ import annotations
 
 import gc
-import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _make_subtarget
 from numba.core.compiler_machinery import register_pass
-from numba.core.imputils import lower_builtin
+from numba.core.ir_utils import enforce_no_phis
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
-from numba.core.typing.templates import signature
-from numba.cpython.builtins import do_minmax
 
+from .lookups import remembered
+from .lowering import LowerValues
+from .shortcuts import short_cuts
 from .stamp import inside
 
 __all__ = ["KernelCompiler", "PieceCompiler"]
@@ -63,7 +63,7 @@ LEFT_OUT = (
     typed_passes.DumpParforDiagnostics,
 )
 
-PLAIN_TYPES = (types.Number, types.Boolean, types.Array)
+MAYBE_NONE = (types.NoneType, types.Optional, types.Omitted)
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -95,61 +95,6 @@ def inherited(flags: Any) -> Any:
     return ConfigStack().enter(shared)
 
 
-def larger(x, y):
-    """What lowering knows max of two numbers by."""
-
-
-def smaller(x, y):
-    """What lowering knows min of two numbers by."""
-
-
-EXTREMES = {max: larger, min: smaller}
-TWO_ALIKE = ([types.float64] * 2, [types.int64] * 2)
-
-# Numba compiles max and min as functions with any number of arguments, for every pair of types.
-for one, two in TWO_ALIKE:
-    for extreme, better in ((larger, operator.gt), (smaller, operator.lt)):
-        lower_builtin(extreme, one, two)(
-            lambda context, builder, sig, args, better=better: do_minmax(
-                context, builder, sig.args, args, better
-            )
-        )
-
-SIGNATURES: dict[Any, Any] = {}  # of operators, by the types of numbers and arrays they are for
-
-
-@contextmanager
-def remembered(context: Any) -> Iterator[None]:
-    """Let Numba look up products and sums once: it tries a dozen templates every time."""
-    if "resolve_function_type" in vars(context):  # for the caller of what is compiled now
-        yield
-        return
-    look_up = context.resolve_function_type
-
-    def resolve(function: Any, arguments: Any, named: Any) -> Any:
-        extreme = getattr(function, "typing_key", None) in EXTREMES and not named
-        kinds = [types.unliteral(one) for one in arguments] if extreme else []
-        if kinds in TWO_ALIKE:
-            found = signature(kinds[0], *kinds)
-            function._impl_keys[found.args] = EXTREMES[function.typing_key]
-            return found
-        plain = getattr(function, "__module__", "") == "_operator" and not named
-        if not (plain and all(isinstance(one, PLAIN_TYPES) for one in arguments)):
-            return look_up(function, arguments, named)
-        key = function, tuple(arguments)
-        found = SIGNATURES.get(key)
-        known = getattr(context._lookup_global(function), "_impl_keys", ())
-        if found is None or found.args not in known:
-            found = SIGNATURES[key] = look_up(function, arguments, named)
-        return found
-
-    context.resolve_function_type = resolve
-    try:
-        yield
-    finally:
-        del context.resolve_function_type
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class InferTypes(NopythonTypeInference):
     """Type inference."""
@@ -161,16 +106,59 @@ class InferTypes(NopythonTypeInference):
             return bool(super().run_pass(state))
 
 
+class Given(NamedTuple):
+    """The type of an argument, in a form that branches on None are decided by."""
+
+    literal_type: Any
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PruneByType(untyped_passes.DeadBranchPrune):
+    """Leave out branches for None where there is none; Numba leaves out the others."""
+
+    _name = "spd1_prune_by_type"
+
+    def run_pass(self, state: Any) -> bool:
+        known = state.args
+        state.args = tuple(
+            one if isinstance(one, MAYBE_NONE) else Given(types.unliteral(one)) for one in known
+        )
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.args = known
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Legalise(typed_passes.IRLegalization):
+    """Mark where names end, unless nobody counts references."""
+
+    _name = "spd1_legalise"
+
+    def run_pass(self, state: Any) -> bool:
+        if state.flags.nrt:
+            return bool(super().run_pass(state))
+        enforce_no_phis(state.func_ir)
+        return True
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LowerKernel(NativeLowering):
     """Lowering, optimisation, machine code."""
 
     _name = "spd1_lower_kernel"
     library = KernelLibrary
+    own = False  # whether the function is the package's
+
+    @property
+    def lowering_class(self) -> Any:
+        """Who writes it for LLVM."""
+        return LowerValues if self.own else super().lowering_class
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        self.own = inside(state.func_id.modname)
         with inherited(state.flags):  # methods are looked up again
             return bool(super().run_pass(state))
 
@@ -232,12 +220,17 @@ class KernelCompiler(CompilerBase):
         if self.own:
             self.state.flags.nrt = not MAKE_ARRAYS.isdisjoint(func.__code__.co_names)
             self.state.targetctx = _make_subtarget(self.target, self.state.flags)
-        with collector_at_rest():
+        with collector_at_rest(), short_cuts():
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's passes, two of them replaced."""
+        """Numba's passes, some of them replaced."""
         instead = {NopythonTypeInference: InferTypes, NativeLowering: self.lowering}
+        if self.own:
+            instead |= {
+                untyped_passes.DeadBranchPrune: PruneByType,
+                typed_passes.IRLegalization: Legalise,
+            }
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         kept = [one for one in manager.passes if not (self.own and one[0] in LEFT_OUT)]
         manager.passes = [(instead.get(one, one), about) for one, about in kept]
