@@ -115,7 +115,7 @@ def test_the_command_line(client, tmp_path, rng):
     assert found.certify(A, b).rel_gap <= 1.01e-6
     wrong = CliRunner().invoke(app, [*words, "--force", "--workers", "2"])
     assert wrong.exit_code == 2
-    assert "for engine 'dask'" in " ".join(wrong.stderr.split())
+    assert "for --engine dask" in " ".join(wrong.stderr.split())
 
 
 # Folders of parts

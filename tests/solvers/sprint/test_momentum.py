@@ -14,7 +14,7 @@ from spd1.kernel.rng import key_of
 from spd1.losses import as_loss
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.free import FreeAscentWorker, lifted
-from spd1.solvers.sprint.momentum import BEST, FAST, ON, SINCE, go_on, keep_or_return
+from spd1.solvers.sprint.momentum import BEST, FAST_NUMBERS, ON, SINCE, go_on, keep_or_return
 from spd1.solvers.sprint.workers import AscentWorker
 from support import oracle
 
@@ -101,7 +101,7 @@ def test_going_on_keeps_to_the_domain_and_to_the_sums(loss):
 
 def test_a_pass_that_falls_is_taken_back():
     p, rng = hard("squared_hinge"), np.random.default_rng(2)
-    sums, fast = p.grid.dense_rows().T, np.zeros(FAST)
+    sums, fast = p.grid.dense_rows().T, np.zeros(FAST_NUMBERS)
     y_last = np.zeros(p.n)
     y = -p.b * rng.random(p.n)
     G, G_last, fast[BEST], fast[SINCE] = sums @ (p.c * y), np.zeros(p.d), 0.0, 5.0

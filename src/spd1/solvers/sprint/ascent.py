@@ -24,11 +24,11 @@ from ...terms import weighted_terms
 from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
-    EARLY_SHARE,
     FAR_TOO_SLOW,
     MEAN_BEND,
     NEXT_MARK,
     STRETCH,
+    UNJUDGED_SHARE,
     UNTIL_SLOW,
     WORTH_MOMENTUM,
 )
@@ -194,7 +194,7 @@ def ascend(
     active, passes, looks, near = count, 0.0, 0, math.inf
     drawn, largest, visits = 0, 0.0, 0
     now, before, long_before = math.inf, math.inf, math.inf  # gaps as the last visits saw them
-    judged = max(UNTIL_SLOW, EARLY_SHARE * left)  # passes, before which nothing is given up
+    judged = max(UNTIL_SLOW, UNJUDGED_SHARE * left)  # passes, before which nothing is given up
     mark, mark_gap, next_mark, given_up = 0.0, math.inf, 0.5 * UNTIL_SLOW, False
     while looks < len(record):
         for _ in range(STRETCH):

@@ -37,6 +37,7 @@ from .tuning import (
     SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
+    TO_ROUNDING,
 )
 from .workers import (
     AscentWorker,
@@ -96,7 +97,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
         return "descent"
-    at_hand = small or p.grid.row_major
+    at_hand = (small or p.grid.row_major) and not exactly_on_factors(p, tol)
     if at_hand and not AscentWorker.objection(p) and rows_are_easy(p):
         return "ascent"
     if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
@@ -110,6 +111,16 @@ def factors_settle(problem: Problem, tol: float) -> bool:
     if p.reg.plain:
         return tol < MANY_DIGITS
     return only_tried(p) and np.max(p.reg.l1) < FEW_MOVE * float(np.max(np.abs(p.pull_at_zero)))
+
+
+def exactly_on_factors(problem: Problem, tol: float) -> bool:
+    """Whether x is asked for to rounding where visits to rows that rest would end with a small gap.
+
+    Its square root is what x is off by. On sparse data and tall data Newton's steps go on.
+    """
+    p = problem
+    pieces = p.gamma > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
+    return pieces and tol < TO_ROUNDING and p.reg.plain and p.grid.dense and p.n < p.d
 
 
 def very_easy(problem: Problem) -> bool:
@@ -207,7 +218,8 @@ def rows_are_easy(problem: Problem) -> bool:
         return p.n <= p.d and ratio <= EASY_NET
     if p.gamma == 0.0:
         few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
-        return p.n <= p.d or ratio <= (EASY_FEW_COLUMNS if few else EASY_ROUGH)
+        little = p.n <= SQUARE * p.d and p.stored <= FEW_ENTRIES
+        return p.n <= p.d or little or ratio <= (EASY_FEW_COLUMNS if few else EASY_ROUGH)
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
     if p.n < VERY_TALL * p.d:

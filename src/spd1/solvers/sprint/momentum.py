@@ -12,10 +12,10 @@ from ...data.strides import add_line
 from ...kernel.jit import helper
 from .tuning import SLOW_START
 
-__all__ = ["BEST", "FAST", "ON", "SINCE", "go_on", "keep_or_return", "sum_anew"]
+__all__ = ["BEST", "FAST_NUMBERS", "ON", "SINCE", "go_on", "keep_or_return", "sum_anew"]
 
 ON, SINCE, BEST = range(3)  # whether there is momentum; k; the dual objective of the last pass kept
-FAST = 3  # so many numbers
+FAST_NUMBERS = 3  # so many numbers
 
 
 @helper

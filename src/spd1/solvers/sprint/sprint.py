@@ -24,6 +24,8 @@ from .tuning import (
     MOST_ENTRIES,
     NEARLY_PROVEN,
     SAFE,
+    TO_ROUNDING,
+    UNTIL_EXACTLY,
 )
 from .workers import WORKERS
 
@@ -100,9 +102,11 @@ def sprint(
         if kind == "ascent" and near is not None:
             if keeper is not None:  # its centre is not kept
                 return None
-            begun_with = sprint_free(problem, near, tol, key, ledger, callback)
+            first = first_aim(kind, tol, problem)
+            begun_with = sprint_free(problem, near, first, key, ledger, callback)
             kind = next_kind(kind, problem)
-            if begun_with.status or ledger.spent or not kind:
+            over = begun_with.status and (first == tol or begun_with.status != "converged")
+            if over or ledger.spent or not kind:
                 return begun_with
         state = Dash(problem, kind, tol, key)
         if begun_with is not None:
@@ -112,13 +116,15 @@ def sprint(
     if not state.rows and x0 is None:
         state.rows.append(at_the_start(problem, ledger))
     taken = 0.0 if begun_with is None else ledger.passes  # by whom it goes on after
-    state.limit(tol, ledger.max_passes - taken)
+    first = first_aim(state.kind, tol, problem)
+    state.limit(first, ledger.max_passes - taken)
     try:
         c, status = dash(state, problem, ledger, callback, keeper)
-        while not status and c.rel_gap > tol:
+        while not status and (c.rel_gap > tol or state.tol > tol):
             kind = next_kind(state.kind, problem)
             if not kind or ledger.spent:
                 break
+            state.tol = tol
             state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
             c, status = dash(state, problem, ledger, callback, keeper)
     except KeyboardInterrupt:
@@ -131,6 +137,16 @@ def sprint(
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(state.runner.x, c, state.rows, status, state.kind)
+
+
+def first_aim(kind: str, tol: float, problem: Problem) -> float:
+    """The gap that the first kernel goes for.
+
+    Who asks for a gap below rounding asks for x, which visits to rows settle to half of the digits
+    of the gap. They begin, and steps of Newton's go on.
+    """
+    rows_first = kind == "ascent" and next_kind(kind, problem) != ""
+    return UNTIL_EXACTLY if rows_first and tol < TO_ROUNDING else tol
 
 
 def dash(

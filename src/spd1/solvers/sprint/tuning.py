@@ -40,7 +40,7 @@ CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 STRETCH = 10  # passes at most between two looks
 UNTIL_SLOW = 8.0  # passes before their pace tells whether there is any hope, ...
-EARLY_SHARE = 0.1  # ... or this share of all that there may be, if that is more
+UNJUDGED_SHARE = 0.1  # ... or this share of all that there may be, if that is more
 NEXT_MARK = 1.5  # times as many passes: when the pace since then is looked at again
 WORTH_MOMENTUM = 10.0  # passes: with twice as many ahead, at their pace, momentum is tried
 FAR_TOO_SLOW = 2.0  # times what is left: a pace that would take longer is no hope
@@ -104,6 +104,9 @@ FAR_MORE = 2.0  # times that many: no hope for the step
 HARD_SHARE = 0.95  # of that many: the root of hardness up to which a step takes fewer
 STEPS_THAT_TELL = 4  # a residual that has not fallen in this share of them is no good sign
 TO_ROUNDING = 1e-12  # of the objective: a gap below it that no longer falls is rounding, ...
+UNTIL_EXACTLY = (
+    1e-9  # ... where visits to rows that such a gap is asked of leave it to Newton's steps, ...
+)
 EXACTLY = 1e-6  # ... and of tol below it so much is aimed at: x is asked for, whose square is gap
 FEWEST_STEPS = 100.0  # passes of a call: a step is some dozen of them
 EASY_ENOUGH = 0.5  # mean of |a_i|^2 / (n l2 gamma), up to which tall data is left to ascent

@@ -19,7 +19,7 @@ from ..order import rows_a_block
 from ..tuning import SQUARE
 from .ascent import KINKS, LOOKS, SMOOTH, ascend
 from .descent import descend
-from .momentum import FAST
+from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
@@ -79,7 +79,11 @@ class AscentWorker:
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
         self.y_last = self.G_last = self.fast = None  # momentum, where rows can rest
         if self.watch == KINKS:
-            self.y_last, self.G_last, self.fast = np.zeros(p.n), np.zeros(p.d), np.zeros(FAST)
+            self.y_last, self.G_last, self.fast = (
+                np.zeros(p.n),
+                np.zeros(p.d),
+                np.zeros(FAST_NUMBERS),
+            )
         usual = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
