@@ -18,140 +18,26 @@ from __future__ import annotations
 
 import math
 
-from ...data.strides import (
-    add_line,
-    largest_entry,
-    line_dot,
-    line_square,
-    pull_and_bend,
-    shift_along,
-)
-from ...kernel.jit import helper, kernel
+from ...data.strides import largest_entry, line_dot, line_square
+from ...kernel.jit import kernel
 from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, hopeless
+from .momentum import leap, leap_back
+from .sweeps import anew, curved_sweep, dual_value, flat_loss, flat_sweep, margins_of, penalty_of, taken_back
 from .tuning import (
-    CLIMB,
     FIRST_SWEEPS,
     GOOD,
-    LEAST_CURVATURE,
-    LONG_MOVE,
     MANY_MOVE,
-    MOST_HALVES,
     NEARLY_THERE,
     SHARPER_SWEEPS,
     SLOW_LOOK,
+    SLOW_START,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
 )
 
 __all__ = ["descend"]
-
-
-@helper
-def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
-    """D(theta y): all columns that are not alive are below l1."""
-    total = 0.0
-    for i in range(len(y)):
-        star = loss.conjugate(theta * y[i], b[i])
-        total += c[i] * star if c[i] > 0.0 else 0.0
-    if l2 > 0.0:
-        beyond = 0.0
-        for k in range(count):
-            over = max(theta * abs(G[alive[k]]) - l1, 0.0)
-            beyond += over * over
-        total += 0.5 * beyond / l2
-    return -total
-
-
-@helper
-def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
-    """Visit some columns once, least squares: the largest pull and the sum of their squares."""
-    largest, squares = 0.0, 0.0
-    for k in range(count):
-        j = which[k]
-        h = bends[j]
-        z = h * x[j] - line_dot(L, j, m)
-        x_new = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2)
-        step = x_new - x[j]
-        if step != 0.0:
-            x[j] = x_new
-            pull = (h + l2) * abs(step)
-            largest = max(largest, pull)
-            squares += pull * pull
-            add_line(L, j, flat * step, m)
-    return largest, squares
-
-
-@helper
-def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
-    """The same for other losses, as far as their bends tell."""
-    largest, squares = 0.0, 0.0
-    for k in range(count):
-        j = which[k]
-        g, h = pull_and_bend(L, j, m, W)
-        z = h * x[j] - g
-        step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
-        if step != 0.0:
-            pull = (h + l2) * abs(step)
-            largest = max(largest, pull)
-            squares += pull * pull
-            r = growth * peaks[j] * abs(step)
-            if LONG_MOVE < r < math.inf:
-                step *= math.log1p(r) / r
-            shift_along(L, j, step, u, m, W)
-            x[j] += step
-    return largest, squares
-
-
-@helper
-def anew(u, b, c, loss, y, m, W):
-    """Slopes and bends at these margins; returns the sum of the losses."""
-    total = 0.0
-    for i in range(len(u)):
-        total += c[i] * loss.phi(u[i], b[i]) if c[i] > 0.0 else 0.0
-        y[i] = loss.derivative(u[i], b[i])
-        m[i] = c[i] * y[i]
-        W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
-    return total
-
-
-@helper
-def margins_of(L, which, count, x, u):
-    """A x, where other columns are zero."""
-    for i in range(len(u)):  # slices would take seconds to compile
-        u[i] = 0.0
-    for k in range(count):
-        if x[which[k]] != 0.0:
-            add_line(L, which[k], x[which[k]], u)
-
-
-@helper
-def penalty_of(x, which, count, l1, l2):
-    """The regularizer of some columns."""
-    total = 0.0
-    for k in range(count):
-        z = x[which[k]]
-        total += l1 * abs(z) + 0.5 * l2 * z * z
-    return total
-
-
-@helper
-def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W):
-    """Halve a sweep's moves until the objective has not climbed; returns it, infinite if it never.
-
-    Slopes and bends are those of where it ends.
-    """
-    for _ in range(MOST_HALVES):
-        now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
-        if now <= value + CLIMB * abs(value):
-            return now
-        for i in range(len(u)):
-            u[i] = 0.5 * (u[i] + u_before[i])
-        for k in range(wanted):
-            j = ws[k]
-            x[j] = 0.5 * (x[j] + x_before[j])
-    return math.inf
 
 
 @kernel
@@ -198,7 +84,7 @@ def descend(
         The best dual point, before it is scaled, and A'(c y) there.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    places, of_columns, of_rows : arrays of 3 x d (int64), 3 x d and 3 x n
+    places, of_columns, of_rows : arrays of 3 x d (int64), 4 x d and 4 x n
         To work with: a kernel that allocates nothing compiles sooner.
 
     Returns
@@ -208,8 +94,8 @@ def descend(
     tol, floor, budget, left = limits
     n, d = len(u), len(x)
     alive, ws, active = places[0], places[1], places[2]
-    norms, peaks, x_before = of_columns[0], of_columns[1], of_columns[2]
-    W, m, u_before = of_rows[0], of_rows[1], of_rows[2]
+    norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
     count, typical = 0, 0.0
     for j in range(d):
         norms[j] = line_square(L, j, c)
@@ -220,6 +106,7 @@ def descend(
             count += 1
     passes, looks, best, latest, whole, drawn = 1.0, 0, -math.inf, False, count, 0
     per_column, sharp = 1.0 / max(count, 1), GOOD
+    fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     margins_of(L, alive, count, x, u)
     while looks < LOOKS:
         penalty, nonzero = 0.0, 0
@@ -261,6 +148,12 @@ def descend(
         patience = PATIENT if cheap else 2 if flat > 0.0 else UNTIL_PACE_COUNTS
         if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
+            if not fast:
+                fast = True
+                for j in range(d):
+                    x_last[j] = x[j]
+                for i in range(n):
+                    v_last[i] = m[i] if flat > 0.0 else u[i]
         back = looks // 2 if cheap else 1  # there is time to wait for a pace that lasts
         if looks > patience and hopeless(record, looks, tol * size, left, back):
             break
@@ -300,11 +193,33 @@ def descend(
             drawn += among
             if flat > 0.0:
                 largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+                if fast:
+                    share = speed / (speed + SLOW_START)
+                    leap(L, active, among, share, x, x_last, m, v_last, flat)
+                    now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
+                    speed += 1.0
+                    if now > value and share > 0.0:
+                        leap_back(active, among, x, x_last, m, v_last)
+                        now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
+                        speed = 0.0
+                    value = now
             else:
                 largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
-                value = taken_back(
-                    value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
-                )
+                kept = False
+                if fast:
+                    share = speed / (speed + SLOW_START)
+                    leap(L, active, among, share, x, x_last, u, v_last, 1.0)
+                    now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
+                    kept, speed = now <= value, speed + 1.0
+                    if kept:
+                        value = now
+                    else:
+                        leap_back(active, among, x, x_last, u, v_last)
+                        speed = 0.0
+                if not kept:
+                    value = taken_back(
+                        value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
+                    )
                 for i in range(n):
                     u_before[i] = u[i]
                 for k in range(among):

@@ -12,7 +12,17 @@ from ...data.strides import add_line
 from ...kernel.jit import helper
 from .tuning import SLOW_START
 
-__all__ = ["BEST", "FAST_NUMBERS", "ON", "SINCE", "go_on", "keep_or_return", "sum_anew"]
+__all__ = [
+    "BEST",
+    "FAST_NUMBERS",
+    "ON",
+    "SINCE",
+    "go_on",
+    "keep_or_return",
+    "leap",
+    "leap_back",
+    "sum_anew",
+]
 
 ON, SINCE, BEST = range(3)  # whether there is momentum; k; the dual objective of the last pass kept
 FAST_NUMBERS = 3  # so many numbers
@@ -76,3 +86,33 @@ def sum_anew(A, y, c, places, shifts, G, G_last):
         G[places[k]] -= shifts[k]
     for j in range(len(G)):
         G_last[j] += G[j]
+
+
+@helper
+def leap(L, which, count, share, x, x_last, v, v_last, weight):
+    """After a sweep x and v = weight A x - const go on by a share of their last move.
+
+    What the sweep has led to becomes the last ones. A column that is zero, or would go beyond,
+    stays where it is, and v follows: so columns that are not visited are the same in both.
+    """
+    for i in range(len(v)):
+        at = v[i]
+        v[i] = at + share * (at - v_last[i])
+        v_last[i] = at
+    for k in range(count):
+        j = which[k]
+        at = x[j]
+        ahead = at + share * (at - x_last[j])
+        x[j] = ahead if at * ahead > 0.0 else at
+        x_last[j] = at
+        if x[j] != ahead:
+            add_line(L, j, weight * (x[j] - ahead), v)
+
+
+@helper
+def leap_back(which, count, x, x_last, v, v_last):
+    """Return to what the sweep has led to."""
+    for i in range(len(v)):
+        v[i] = v_last[i]
+    for k in range(count):
+        x[which[k]] = x_last[which[k]]

@@ -1,0 +1,138 @@
+"""What a sweep over columns is made of: visits, and the objective where it ends.
+
+See ``descent`` for what is visited, and why.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...data.strides import add_line, line_dot, pull_and_bend, shift_along
+from ...kernel.jit import helper
+from .tuning import CLIMB, LEAST_CURVATURE, LONG_MOVE, MOST_HALVES
+
+__all__ = [
+    "anew",
+    "curved_sweep",
+    "dual_value",
+    "flat_loss",
+    "flat_sweep",
+    "margins_of",
+    "penalty_of",
+    "taken_back",
+]
+
+
+@helper
+def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
+    """D(theta y): all columns that are not alive are below l1."""
+    total = 0.0
+    for i in range(len(y)):
+        star = loss.conjugate(theta * y[i], b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
+    if l2 > 0.0:
+        beyond = 0.0
+        for k in range(count):
+            over = max(theta * abs(G[alive[k]]) - l1, 0.0)
+            beyond += over * over
+        total += 0.5 * beyond / l2
+    return -total
+
+
+@helper
+def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
+    """Visit some columns once, least squares: the largest pull and the sum of their squares."""
+    largest, squares = 0.0, 0.0
+    for k in range(count):
+        j = which[k]
+        h = bends[j]
+        z = h * x[j] - line_dot(L, j, m)
+        x_new = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2)
+        step = x_new - x[j]
+        if step != 0.0:
+            x[j] = x_new
+            pull = (h + l2) * abs(step)
+            largest = max(largest, pull)
+            squares += pull * pull
+            add_line(L, j, flat * step, m)
+    return largest, squares
+
+
+@helper
+def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
+    """The same for other losses, as far as their bends tell."""
+    largest, squares = 0.0, 0.0
+    for k in range(count):
+        j = which[k]
+        g, h = pull_and_bend(L, j, m, W)
+        z = h * x[j] - g
+        step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
+        if step != 0.0:
+            pull = (h + l2) * abs(step)
+            largest = max(largest, pull)
+            squares += pull * pull
+            r = growth * peaks[j] * abs(step)
+            if LONG_MOVE < r < math.inf:
+                step *= math.log1p(r) / r
+            shift_along(L, j, step, u, m, W)
+            x[j] += step
+    return largest, squares
+
+
+@helper
+def anew(u, b, c, loss, y, m, W):
+    """Slopes and bends at these margins; returns the sum of the losses."""
+    total = 0.0
+    for i in range(len(u)):
+        total += c[i] * loss.phi(u[i], b[i]) if c[i] > 0.0 else 0.0
+        y[i] = loss.derivative(u[i], b[i])
+        m[i] = c[i] * y[i]
+        W[i] = c[i] * max(loss.curvature(u[i], b[i]), LEAST_CURVATURE)
+    return total
+
+
+@helper
+def flat_loss(m, flat):
+    """Sum of the losses of least squares, from m = flat (u - b)."""
+    total = 0.0
+    for i in range(len(m)):
+        total += m[i] * m[i]
+    return 0.5 * total / flat
+
+
+@helper
+def margins_of(L, which, count, x, u):
+    """A x, where other columns are zero."""
+    for i in range(len(u)):  # slices would take seconds to compile
+        u[i] = 0.0
+    for k in range(count):
+        if x[which[k]] != 0.0:
+            add_line(L, which[k], x[which[k]], u)
+
+
+@helper
+def penalty_of(x, which, count, l1, l2):
+    """The regularizer of some columns."""
+    total = 0.0
+    for k in range(count):
+        z = x[which[k]]
+        total += l1 * abs(z) + 0.5 * l2 * z * z
+    return total
+
+
+@helper
+def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W):
+    """Halve a sweep's moves until the objective has not climbed; returns it, infinite if it never.
+
+    Slopes and bends are those of where it ends.
+    """
+    for _ in range(MOST_HALVES):
+        now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
+        if now <= value + CLIMB * abs(value):
+            return now
+        for i in range(len(u)):
+            u[i] = 0.5 * (u[i] + u_before[i])
+        for k in range(wanted):
+            j = ws[k]
+            x[j] = 0.5 * (x[j] + x_before[j])
+    return math.inf
