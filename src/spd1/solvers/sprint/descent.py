@@ -12,6 +12,8 @@ time, and the objective with them: where it has climbed, the sweep is taken back
 least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth phi'', bends grow by
 e^r at most along a step that moves no margin by more than r / growth, and a step that is
 log(1 + r) / r as long never climbs: long steps are shortened so.
+
+Slow sweeps have momentum, see ``momentum``.
 """
 
 from __future__ import annotations
@@ -22,16 +24,17 @@ from ...data.strides import largest_entry, line_dot, line_square
 from ...kernel.jit import kernel
 from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, hopeless
-from .momentum import leap, leap_back
-from .sweeps import anew, curved_sweep, dual_value, flat_loss, flat_sweep, margins_of, penalty_of, taken_back
+from .sweeps import anew, curved_step, dual_value, flat_step, margins_of
 from .tuning import (
     FIRST_SWEEPS,
     GOOD,
+    MANY_LOOKS,
     MANY_MOVE,
     NEARLY_THERE,
     SHARPER_SWEEPS,
     SLOW_LOOK,
-    SLOW_START,
+    SLOW_SWEEP,
+    SLOW_SWEEPS,
     SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
@@ -148,13 +151,8 @@ def descend(
         patience = PATIENT if cheap else 2 if flat > 0.0 else UNTIL_PACE_COUNTS
         if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
-            if not fast:
-                fast = True
-                for j in range(d):
-                    x_last[j] = x[j]
-                for i in range(n):
-                    v_last[i] = m[i] if flat > 0.0 else u[i]
-        back = looks // 2 if cheap else 1  # there is time to wait for a pace that lasts
+        # there is time to wait for a pace that lasts, and with momentum one look tells little
+        back = looks // 2 if cheap else 3 if fast and looks > 3 else 1
         if looks > patience and hopeless(record, looks, tol * size, left, back):
             break
         crowded = l1 > 0.0 and l2 < SMALL_SHARE * typical and nonzero > MANY_MOVE * n
@@ -177,12 +175,14 @@ def descend(
         slack = max(sharp * gap, NEARLY_THERE * tol * size)
         enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
         most = FIRST_SWEEPS * wanted if looks == 1 else max(SWEEPS_A_LOOK * wanted, 2 * count)
+        most *= 1 + looks // MANY_LOOKS
         most = min(most, (budget - passes) / per_column)
         visited, settled, among, value = 0.0, False, wanted, primal
         for k in range(wanted):
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
             u_before[i] = u[i]
+        slow_ones, before = 0, math.inf  # sweeps in a row, and pulls of the last one
         while visited < most and not settled:
             everything = among == wanted
             for k in range(among):
@@ -192,40 +192,25 @@ def descend(
                 active[k], active[other] = active[other], active[k]
             drawn += among
             if flat > 0.0:
-                largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
-                if fast:
-                    share = speed / (speed + SLOW_START)
-                    leap(L, active, among, share, x, x_last, m, v_last, flat)
-                    now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
-                    speed += 1.0
-                    if now > value and share > 0.0:
-                        leap_back(active, among, x, x_last, m, v_last)
-                        now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
-                        speed = 0.0
-                    value = now
+                largest, squares, value, speed = flat_step(
+                    L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
+                    speed, value,
+                )  # fmt: skip
             else:
-                largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
-                kept = False
-                if fast:
-                    share = speed / (speed + SLOW_START)
-                    leap(L, active, among, share, x, x_last, u, v_last, 1.0)
-                    now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
-                    kept, speed = now <= value, speed + 1.0
-                    if kept:
-                        value = now
-                    else:
-                        leap_back(active, among, x, x_last, u, v_last)
-                        speed = 0.0
-                if not kept:
-                    value = taken_back(
-                        value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
-                    )
-                for i in range(n):
-                    u_before[i] = u[i]
-                for k in range(among):
-                    x_before[active[k]] = x[active[k]]
+                largest, squares, value, speed = curved_step(
+                    L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
+                    peaks, b, c, l1, l2, growth, loss, fast, speed, value,
+                )  # fmt: skip
                 settled = not value < math.inf
             visited += among
+            slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
+            before = squares
+            if slow_ones >= SLOW_SWEEPS and not fast:
+                fast = True
+                for j in range(d):
+                    x_last[j] = x[j]
+                for i in range(n):
+                    v_last[i] = m[i] if flat > 0.0 else u[i]
             if largest <= enough or squares <= enough_squares:
                 settled = settled or everything
                 among = wanted

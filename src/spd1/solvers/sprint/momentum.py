@@ -1,16 +1,21 @@
-"""Momentum of passes over the rows: what a slow ascent goes on by.
+"""Momentum of slow passes over the rows, and of slow sweeps over the columns.
 
 Before a pass y and G = A'(c y) go on by a share k / (k + 3) of their last move, and y is cut to its
 domain. A pass that ends with a lower dual objective is taken back, and k begins again at 0. So the
-dual objective never falls from one pass that is kept to the next, and k = 0 is ascent as it was.
-That it takes fewer passes is measured (docs/laboratory/engine.md), not proved.
+dual objective falls by no more than rounding from one pass that is kept to the next, and k = 0 is
+ascent as it was.
+
+After a sweep x and A x go on in the same way, unless the objective is above the one before the
+sweep: then they return to where the sweep has led, and k begins again at 0.
+
+That both take fewer passes is measured (docs/laboratory/engine.md), not proved.
 """
 
 from __future__ import annotations
 
 from ...data.strides import add_line
 from ...kernel.jit import helper
-from .tuning import SLOW_START
+from .tuning import CLIMB, SLOW_START
 
 __all__ = [
     "BEST",
@@ -62,6 +67,8 @@ def keep_or_return(b, c, l1, l2, loss, fast, y, y_last, G, G_last):
     if dual >= fast[BEST]:
         fast[BEST] = dual
         fast[SINCE] += 1.0
+    elif dual >= fast[BEST] - CLIMB * abs(fast[BEST]):
+        fast[SINCE] = 0.0  # by no more than rounding: a pass on its own rises, seen or not
     else:
         fast[SINCE] = 0.0
         for i in range(len(y)):  # slices would take seconds to compile

@@ -17,6 +17,7 @@ from .choice import FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
 from .free import lifted
 from .looks import Sprint, at_the_start, heard, noted, settle
 from .short import factored, sprint_free
+from .squeezed import SqueezedAscentWorker
 from .tuning import (
     ENTRIES_A_CALL,
     ENTRIES_OF_MUCH,
@@ -27,9 +28,16 @@ from .tuning import (
     TO_ROUNDING,
     UNTIL_EXACTLY,
 )
-from .workers import WORKERS
+from .workers import DescentWorker, NewtonCGWorker, NewtonGramWorker
 
 __all__ = ["FROM_ANYWHERE", "REASONS", "Dash", "Sprint", "kind_of", "sprint"]
+
+WORKERS: dict[str, Any] = {
+    "ascent": SqueezedAscentWorker,
+    "descent": DescentWorker,
+    "newton-cg": NewtonCGWorker,
+    "newton-gram": NewtonGramWorker,
+}
 
 
 class Keeps(Protocol):

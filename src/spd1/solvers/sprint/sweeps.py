@@ -9,18 +9,10 @@ import math
 
 from ...data.strides import add_line, line_dot, pull_and_bend, shift_along
 from ...kernel.jit import helper
-from .tuning import CLIMB, LEAST_CURVATURE, LONG_MOVE, MOST_HALVES
+from .momentum import leap, leap_back
+from .tuning import CLIMB, LEAST_CURVATURE, LONG_MOVE, MOST_HALVES, SLOW_START
 
-__all__ = [
-    "anew",
-    "curved_sweep",
-    "dual_value",
-    "flat_loss",
-    "flat_sweep",
-    "margins_of",
-    "penalty_of",
-    "taken_back",
-]
+__all__ = ["anew", "curved_step", "dual_value", "flat_step", "margins_of"]
 
 
 @helper
@@ -136,3 +128,53 @@ def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, 
             j = ws[k]
             x[j] = 0.5 * (x[j] + x_before[j])
     return math.inf
+
+
+@helper
+def flat_step(
+    L, active, among, ws, wanted, x, x_last, m, m_last, norms, l1, l2, flat, fast, speed, value
+):  # fmt: skip
+    """A sweep of least squares, and the momentum after it, if there is any.
+
+    Returns the largest pull, the sum of their squares, the objective and the sweeps since momentum
+    began; without momentum the last two as they were.
+    """
+    largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+    if fast:
+        share = speed / (speed + SLOW_START)
+        leap(L, active, among, share, x, x_last, m, m_last, flat)
+        now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
+        speed += 1.0
+        if now > value and share > 0.0:
+            leap_back(active, among, x, x_last, m, m_last)
+            now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
+            speed = 0.0
+        value = now
+    return largest, squares, value, speed
+
+
+@helper
+def curved_step(
+    L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, y, m, W, peaks, b, c,
+    l1, l2, growth, loss, fast, speed, value,
+):  # fmt: skip
+    """The same for other losses: a sweep that climbs is taken back, and the objective is known."""
+    largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
+    descends = False
+    if fast:
+        share = speed / (speed + SLOW_START)
+        leap(L, active, among, share, x, x_last, u, u_last, 1.0)
+        now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
+        descends, speed = now <= value, speed + 1.0
+        if descends:
+            value = now
+        else:
+            leap_back(active, among, x, x_last, u, u_last)
+            speed = 0.0
+    if not descends:
+        value = taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W)
+    for i in range(len(u)):
+        u_before[i] = u[i]
+    for k in range(among):
+        x_before[active[k]] = x[active[k]]
+    return largest, squares, value, speed

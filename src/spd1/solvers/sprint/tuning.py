@@ -7,6 +7,9 @@ FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 SLOW_LOOK = 0.5  # of the gap: one that leaves more asks for longer sweeps, ...
 SHARPER_SWEEPS = 0.3  # ... GOOD times this
+SLOW_SWEEP = 0.5  # of the pulls' squares: one that leaves more is slow, ...
+SLOW_SWEEPS = 3  # ... and after so many in a row there is momentum
+MANY_LOOKS = 10  # after so many there are twice as many sweeps between two, then three times, ...
 NEARLY_THERE = 0.5  # the same, of tol
 LONG_MOVE = 1.0  # growth times a margin's move beyond which a step is shortened to what is safe
 CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
@@ -63,6 +66,8 @@ FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a 
 FEW_A_ROW = (
     10  # entries of a row, on average, up to which columns of tall data hardly feel each other
 )
+WIDE_ENOUGH = 4096  # columns, below which empty ones do no harm, ...
+ENTRIES_A_COLUMN = 16  # ... entries a column, beyond which hardly any is empty
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB

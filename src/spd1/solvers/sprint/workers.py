@@ -49,7 +49,7 @@ from .tuning import (
     VISITS_A_STEP,
 )
 
-__all__ = ["WORKERS", "AscentWorker", "DescentWorker", "NewtonCGWorker"]
+__all__ = ["AscentWorker", "DescentWorker", "NewtonCGWorker", "NewtonGramWorker"]
 
 ORDER = np.uint64(1)  # the stream of draws that orders the columns of a sweep
 
@@ -330,11 +330,3 @@ class NewtonGramWorker(NewtonCGWorker):
 
     def to_add_up(self) -> np.ndarray | None:
         return np.empty((self.problem.d, self.problem.d))
-
-
-WORKERS: dict[str, Any] = {
-    "ascent": AscentWorker,
-    "descent": DescentWorker,
-    "newton-cg": NewtonCGWorker,
-    "newton-gram": NewtonGramWorker,
-}
