@@ -12,7 +12,6 @@ import numpy as np
 
 from ...certificate.points import Pair, pair_of
 from ...data.matrix import CSR
-from ...problem import Problem
 from .tuning import ENTRIES_A_COLUMN, WIDE_ENOUGH
 from .workers import AscentWorker
 
@@ -52,11 +51,9 @@ class SqueezedAscentWorker(AscentWorker):
     rebuilt = (*AscentWorker.rebuilt, "columns")
     columns: np.ndarray | None = None
 
-    def __init__(self, problem: Problem, key: np.uint64) -> None:
-        super().__init__(problem, key)
-        if self.columns is not None:
-            self.G = np.zeros(len(self.columns))
-            self.G_last = None if self.G_last is None else np.zeros(len(self.columns))
+    @property
+    def width(self) -> int:
+        return self.problem.d if self.columns is None else len(self.columns)
 
     def rebuild(self) -> None:
         super().rebuild()

@@ -74,19 +74,24 @@ class AscentWorker:
         p = self.problem = problem
         self.rebuild()
         self.key, self.updates, self.largest = key, 0.0, 0.0
-        self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(p.d)
+        self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(self.width)
         self.places, self.shifts = np.zeros(0, dtype=np.int64), np.zeros(0)
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
         self.y_last = self.G_last = self.fast = None  # momentum, where rows can rest
         if self.watch == KINKS:
             self.y_last, self.G_last, self.fast = (
                 np.zeros(p.n),
-                np.zeros(p.d),
+                np.zeros(self.width),
                 np.zeros(FAST_NUMBERS),
             )
         usual = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
+
+    @property
+    def width(self) -> int:
+        """Columns that the kernel knows of."""
+        return self.problem.d
 
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
@@ -284,6 +289,11 @@ class NewtonCGWorker:
         self.over = np.divide(1.0, self.l2, out=np.zeros(p.d), where=self.l2 > 0.0)
         self.x, self.u, self.y = np.zeros(p.d), np.zeros(p.n), np.zeros(p.n)
         self.bound = -float(p.row_sums(self.u, self.y)[1])
+
+    @property
+    def width(self) -> int:
+        """Columns that the kernel knows of."""
+        return self.problem.d
 
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
