@@ -38,6 +38,7 @@ from .tuning import (
     SHORT_ROW,
     SMALL_COPY,
     TO_ROUNDING,
+    VERY_FEW_ROWS,
 )
 from .workers import (
     AscentWorker,
@@ -106,10 +107,14 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
 
 
 def factors_settle(problem: Problem, tol: float) -> bool:
-    """Whether few dense rows are best left to small Gram matrices: many columns, or digits."""
+    """Whether few dense rows are best left to small Gram matrices: many columns, or digits.
+
+    With l2 alone that is so for smooth losses on very few rows: pieces of a loss and a small l2
+    took steps in the span of the rows ten times as long as visits to them (colon-cancer, leukemia).
+    """
     p = problem
     if p.reg.plain:
-        return tol < MANY_DIGITS
+        return p.loss.probabilities and p.n <= VERY_FEW_ROWS and tol < MANY_DIGITS
     return only_tried(p) and np.max(p.reg.l1) < FEW_MOVE * float(np.max(np.abs(p.pull_at_zero)))
 
 
@@ -237,7 +242,7 @@ def next_kind(kind: str, problem: Problem) -> str:
     p, last = problem, kind.rpartition(THEN)[2]
     if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):
         return ""
-    if last == "ascent" and not (p.grid.dense and (p.n < p.d or p.stored > LITTLE_SQUARE_DATA)):
+    if last == "ascent" and not (p.grid.dense and p.stored > LITTLE_SQUARE_DATA):
         return "newton-cg"
     few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS
     return "newton-gram" if last == "newton-cg" and few else ""

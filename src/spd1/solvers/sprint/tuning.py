@@ -37,7 +37,8 @@ CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
 )
 LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
-MANY_DIGITS = 1e-4  # tol, below which few dense rows are left to Newton's steps in their span
+MANY_DIGITS = 1e-4  # tol, below which Newton's steps in the span of the rows do better ...
+VERY_FEW_ROWS = 80  # ... on so many dense rows, of a smooth loss
 MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
 CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
