@@ -59,7 +59,7 @@ class AscentWorker:
 
     ran = False
     alone = False  # whether threads that ascend together have given up
-    rebuilt = ("A", "team")  # left out of checkpoints
+    rebuilt: tuple[str, ...] = ("A", "team")  # left out of checkpoints
     fewest_passes = FEWEST_PASSES
 
     @staticmethod
