@@ -46,8 +46,10 @@ class ERMClassifier(CertifiedClassifier):
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None
     tol : float, default 1e-6
-        Relative duality gap to reach.
+        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
+        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
     max_iter : int, default 1000
+        Looks at the certificate; 1 to 4 allow two passes over the data each, too.
     max_seconds : float, optional
     solver : str, default "auto"
         A method of ``spd1.solve``.

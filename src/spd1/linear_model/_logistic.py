@@ -41,7 +41,8 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
     dual : bool, default False
         Accepted: spd1 always solves both and certifies one with the other.
     tol : float, default 1e-6
-        Relative duality gap to reach.
+        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
+        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
     fit_intercept : bool, default True
         The intercept is not penalised.
     intercept_scaling : float, default 1
@@ -52,7 +53,8 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
         A solver of scikit-learn, which asks for the problem that it solves ("liblinear": with a
         penalised intercept), or a method of ``spd1.solve``, such as "spd1:saga".
     max_iter : int, default 1000
-        Limit on iterations: looks at the certificate. 0 certifies the starting point.
+        Limit on iterations: looks at the certificate. 1 to 4 end early: they also allow two passes
+        over the data each. 0 certifies the starting point.
     verbose : int, default 0
         Above 0 shows a live line.
     warm_start : bool, default False

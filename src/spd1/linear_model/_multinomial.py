@@ -11,7 +11,7 @@ from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError, ParameterError
 from ..multinomial.solve import solve_multinomial
 from ..result import Result
-from ._base import FOREVER, CertifiedModel, Task
+from ._base import CertifiedModel, Task
 from ._chunked import is_chunked
 from ._options import solver_of
 from ._progress import Watch
@@ -103,7 +103,7 @@ class SeveralClasses(CertifiedModel):
             if name in wanted
         }
         return solve_multinomial(
-            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,
+            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=wanted["max_passes"],
             fit_intercept=design.fit_intercept, callback=watch, **options,
         )  # fmt: skip
 

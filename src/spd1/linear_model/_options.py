@@ -19,6 +19,7 @@ from ..errors import ParameterError
 log = logging.getLogger("spd1")
 
 __all__ = [
+    "RIDGE_WORDS",
     "THEIR_SOLVERS",
     "check_common",
     "checked_alphas",
@@ -29,6 +30,7 @@ __all__ = [
     "solver_used",
     "warn_of",
     "whole",
+    "words_for",
 ]
 
 
@@ -155,6 +157,35 @@ def solver_used(asked: str, method: str | list[str]) -> str:
     if asked in THEIR_SOLVERS:
         return asked
     return method if isinstance(method, str) else method[0]
+
+
+#: What scikit-learn says when max_iter was not enough, by solver: code filters warnings by it.
+THEIR_WORDS = {
+    "lbfgs": "lbfgs failed to converge. Increase the number of iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {iterations} iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+    "sparse_cg": "sparse_cg did not converge after {iterations} iterations.",
+    "descent": "Objective did not converge. You might want to increase the number of iterations.",
+}
+
+RIDGE_WORDS = {"lbfgs": "The lbfgs solver did not converge. Try increasing max_iter or tol."}
+
+
+def words_for(estimator: Any) -> str:
+    """How scikit-learn's warning for this estimator begins; '' where spd1's own method was named.
+
+    Examples
+    --------
+    >>> from spd1.linear_model import LinearSVC
+    >>> words_for(LinearSVC())
+    'Liblinear failed to converge, increase the number of iterations.'
+    """
+    asked = getattr(estimator, "solver", "auto")
+    name = estimator._default_solver if asked == "auto" else asked
+    return getattr(estimator, "_their_words", {}).get(name) or THEIR_WORDS.get(name, "")
 
 
 def check_common(estimator: Any) -> None:
