@@ -107,25 +107,37 @@ def test_methods_of_our_own_count_looks_alone(labelled):
     assert model.trace_.rows[-1].passes > 2.0
 
 
+KINDS = (ours.LogisticRegression, ours.Lasso, ours.LinearSVC, ours.PoissonRegressor)
+
+
+def target(kind, tol, n, sparse=False):
+    """The gap at which a fit on n rows of two columns ends."""
+    X = np.ones((n, 2))
+    model = kind(tol=tol)
+    model.classes_ = np.arange(2)
+    return model._target(Design(sp.csr_array(X) if sparse else X, True))
+
+
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("n", [5, 500, 501, 5000])
-def test_a_tol_above_the_default_is_the_gap_on_data_of_any_size(n, sparse, rng):
-    """1,000 entries and 1,002: nothing but the data decides, and nobody is surprised."""
-    X = rng.normal(size=(n, 2))
-    design = Design(sp.csr_array(X) if sparse else X, True)
-    for model in (
-        ours.LogisticRegression(),
-        ours.Lasso(),
-        ours.LinearSVC(),
-        ours.PoissonRegressor(),
-    ):
-        for tol in (2.0 * DEFAULT_TOL, 1e-3, 0.1):
-            model.classes_ = np.arange(2)
-            assert model.set_params(tol=tol)._target(design) == tol
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_large_tol_is_where_a_fit_ends_and_tiny_data_goes_further(kind, sparse):
+    for tol in (2.0 * DEFAULT_TOL, 1e-3, 0.1):
+        assert target(kind, tol, 1000, sparse) == pytest.approx(tol)
+        assert target(kind, tol, 5000, sparse) == tol
+        assert target(kind, tol, 500, sparse) <= 1e-12
 
 
-@pytest.mark.parametrize("n", [500, 501])
-def test_a_large_tol_is_kept_on_either_side_of_a_thousand_entries(n, rng):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_more_makes_no_difference_to_notice(kind):
+    """The gap that is asked for has no step: neighbours differ by the tenth of a digit at most."""
+    gaps = np.array([target(kind, 1e-2, n) for n in range(501, 1010)])
+    steps = np.diff(np.log10(gaps))
+    assert np.all(steps >= 0.0)
+    assert steps.max() < 0.1
+
+
+@pytest.mark.parametrize("n", [500, 501, 700, 1000])
+def test_a_large_tol_is_kept_around_a_thousand_entries(n, rng):
     X = rng.normal(size=(n, 2))
     y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     for tol in (0.1, 1e-3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn.linear_model as peer
 
 from spd1 import linear_model as ours
 
@@ -31,6 +32,14 @@ def test_numbers_that_were_chosen_are_numpy_scalars(pair):
     net = ours.ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=4, cv=3).fit(X, t)
     chosen = (net.alpha_, net.l1_ratio_, net.dual_gap_, ours.HuberRegressor().fit(X, t).scale_)
     assert all(isinstance(one, np.float64) for one in chosen)
+
+
+def test_a_tol_meant_for_gradients_does_no_harm_on_tiny_data(pair):
+    """A gap of 1e-2 leaves some per cent of a coefficient, and solving on takes no time."""
+    X, t = pair
+    mine = ours.LogisticRegression(tol=1e-2).fit(X, t > 2.0)
+    theirs = peer.LogisticRegression(tol=1e-10).fit(X, t > 2.0)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, rtol=1e-4)
 
 
 def test_the_solver_of_several_targets_is_one_word(pair):

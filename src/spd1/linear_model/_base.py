@@ -20,7 +20,7 @@ from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._kept import Kept
 from ._options import check_common, solver_of, words_for
-from ._progress import AT_ONCE, FOREVER, STEPS, Watch, passes_of, warn_unless_converged
+from ._progress import AT_ONCE, FOREVER, STEPS, Watch, between, passes_of, warn_unless_converged
 from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -214,12 +214,14 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     def _target(self, design: Design) -> float:
         """Relative gap to ask ``solve`` for: where it is cheap, that of an exact solver.
 
-        Not where ``tol`` is above its default: who sets that wants an early end, on data of any
-        size.
+        Where ``tol`` is above its default, on tiny data only: who sets that wants an early end.
         """
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        return min(tol, self._exact) if tol <= DEFAULT_TOL and stored <= SMALL_FIT else tol
+        exact = min(tol, self._exact)
+        if tol <= DEFAULT_TOL:
+            return exact if stored <= SMALL_FIT else tol
+        return between(exact, tol, stored)
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)

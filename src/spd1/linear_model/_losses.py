@@ -36,8 +36,8 @@ class LinearSVR(CertifiedRegressor):
     ----------
     epsilon : float, default 0
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     C : float, default 1
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
     fit_intercept : bool, default True

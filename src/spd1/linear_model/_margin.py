@@ -29,8 +29,8 @@ class LinearSVC(CertifiedClassifier):
     dual : "auto" or bool
         Accepted: spd1 always solves both and certifies one with the other.
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     C : float, default 1
     multi_class : "ovr"
         One class against the rest; Crammer and Singer's problem is another one and refused.

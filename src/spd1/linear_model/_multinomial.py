@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError, ParameterError
@@ -76,8 +77,11 @@ class SeveralClasses(CertifiedModel):
         return super()._run(X, tasks, weight)
 
     def _target(self, design: Design) -> float:
-        """At the default of ``tol``, the Newton step that reaches it mostly ends far below."""
-        if self._multinomial and self._tol() == DEFAULT_TOL:
+        """At the default of ``tol``, the Newton step that reaches it mostly ends far below.
+
+        Ascent over sparse rows has no such last step.
+        """
+        if self._multinomial and self._tol() == DEFAULT_TOL and not sp.issparse(design.X):
             return DEFAULT_TOL
         return super()._target(design)
 

@@ -10,9 +10,9 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from ..result import Progress, Result
-from .tuning import FEW_ITERATIONS, PASSES_AN_ITERATION
+from .tuning import FEW_ITERATIONS, PASSES_AN_ITERATION, TINY_FIT
 
-__all__ = ["AT_ONCE", "FOREVER", "STEPS", "Watch", "passes_of", "warn_unless_converged"]
+__all__ = ["AT_ONCE", "FOREVER", "STEPS", "Watch", "between", "passes_of", "warn_unless_converged"]
 
 IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
 AT_ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
@@ -119,6 +119,20 @@ def passes_of(max_iter: int) -> float:
     (4.0, 1000000000000000.0)
     """
     return PASSES_AN_ITERATION * max_iter if 0 < max_iter < FEW_ITERATIONS else FOREVER
+
+
+def between(exact: float, tol: float, stored: int) -> float:
+    """Gap at which a fit ends: ``exact`` on tiny data, ``tol`` on twice as much or more.
+
+    In between it goes from one to the other, so that a row more makes no difference to notice.
+
+    Examples
+    --------
+    >>> between(1e-13, 1e-3, 1000), between(1e-13, 1e-3, 2000)
+    (1e-13, 0.001)
+    """
+    share = min(max(math.log2(max(stored, 1) / TINY_FIT), 0.0), 1.0)
+    return float(tol**share * exact ** (1.0 - share))
 
 
 ADVICE: dict[str, str] = {

@@ -9,11 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ..design.intercept import Design
-from ..errors import ParameterError
 from ..regularizers import ElasticNet as Net
 from ._base import CertifiedModel, Task, with_callbacks
 from ._gram import check_gram
-from ._options import number
+from ._options import WrongParameterError, number
 from ._sparse_path import enet_path
 from ._walk import net_of
 from .tuning import AS_EXACT, EXACT_SQUARES, TINY_FIT
@@ -125,8 +124,8 @@ class ElasticNet(SquaredRegressor):
     copy_X : bool
         X is never changed, whatever this says.
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     warm_start : bool, default False
     positive : bool, default False
     random_state : int, RandomState or None
@@ -189,7 +188,7 @@ class ElasticNet(SquaredRegressor):
             return
         if not (isinstance(given, str) and given in accepted):
             names = ", ".join(repr(one) for one in accepted)
-            raise ParameterError(f"precompute must be {names} or an array, got {given!r}")
+            raise WrongParameterError(f"precompute must be {names} or an array, got {given!r}")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         """Fit the model.

@@ -30,8 +30,8 @@ class Ridge(SquaredRegressor):
     max_iter : int, optional
         Looks at the certificate. Default 1000.
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     solver : str, default "auto"
         Accepted from scikit-learn: the problem is the same. "spd1:NAME" is a method of
         ``spd1.solve``.
@@ -117,8 +117,8 @@ class LinearRegression(SquaredRegressor):
     copy_X : bool
         X is never changed, whatever this says.
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     n_jobs : int, optional
         Targets fitted at the same time; threads of the fit of a single one.
     positive : bool, default False

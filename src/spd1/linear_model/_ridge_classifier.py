@@ -35,8 +35,8 @@ class RidgeClassifier(CertifiedClassifier):
     max_iter : int, optional
         Looks at the certificate. Default 1000.
     tol : float, default 1e-6
-        Relative duality gap to reach. Up to the default, data of at most 200,000 stored entries is
-        solved on to rounding, nearly; above it, a fit of any size ends at ``tol``.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     class_weight : dict, "balanced" or None
     solver : str, default "auto"
         See ``Ridge``.
