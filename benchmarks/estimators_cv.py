@@ -25,7 +25,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import spd1.linear_model as ours
-from estimators import cancer, diabetes, digits, synthetic
+from estimators_races import cancer, diabetes, digits, synthetic
 from race import one_thread
 
 CS, ALPHAS, FOLDS = np.logspace(-2, 2, 5), 30, 5

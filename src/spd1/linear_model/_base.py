@@ -19,13 +19,11 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._chunked import checked_chunks, is_chunked, lazy_margins, on_cluster
 from ._jobs import engine_for
 from ._kept import Kept
-from ._options import check_common, solver_of
-from ._progress import AT_ONCE, STEPS, Watch, warn_unless_converged
-from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT, TINY_FIT
+from ._options import check_common, solver_of, words_for
+from ._progress import AT_ONCE, FOREVER, STEPS, Watch, between, passes_of, warn_unless_converged
+from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
-
-FOREVER = 1e15  # passes: max_iter is what limits a fit
 
 
 class Task(NamedTuple):
@@ -47,6 +45,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     _default_solver = "auto"
     _exact = POLISHED
     _least_iterations = 1  # that max_iter may be
+    _early_end = True  # whether a small max_iter limits passes, too
     _chunks = True  # whether fit takes a dask array
     coef_: Any
     intercept_: Any
@@ -117,7 +116,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
             )
         results = [result for result, _ in outcomes]
         for task, (result, watch) in zip(tasks, outcomes, strict=True):
-            warn_unless_converged(result, self._tol(), watch.reason, task.name, level=5)
+            warn_unless_converged(result, self._tol(), watch, task.name, words_for(self), level=5)
         self._keep(results, [watch for _, watch in outcomes], X.dtype)
         if root is not None:
             self._finish = lambda: root.call_on_fit_task_end(
@@ -183,7 +182,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         polishing = self._target(design) < self._tol()
         watch = Watch(iterations, self._tol(), context, self, polishing, "x0" in start)
         result = self._solve(design, task, watch, start)
-        watch.finish()
+        watch.finish(result.status)
         if context is not None and context.task_name != "fit":
             context.call_on_fit_task_end(estimator=self)
         return result, watch
@@ -198,10 +197,12 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     def _settings(self, design: Design | None = None) -> dict[str, Any]:
         """Options of ``solve`` that the parameters ask for."""
         seed = getattr(self, "random_state", None)
+        method = solver_of(getattr(self, "solver", "auto"), self._default_solver)
+        early = self._early_end and method == "auto"  # who names a method knows what a look is
         return {
             "tol": max(self._tol() if design is None else self._target(design), AS_EXACT),
-            "method": solver_of(getattr(self, "solver", "auto"), self._default_solver),
-            "max_passes": FOREVER,
+            "method": method,
+            "max_passes": passes_of(self._iterations()) if early else FOREVER,
             "max_seconds": getattr(self, "max_seconds", None),
             "random_state": _seed_of(seed),
             "verbose": bool(getattr(self, "verbose", 0)),
@@ -213,13 +214,14 @@ class CertifiedModel(CallbackSupportMixin, Kept):
     def _target(self, design: Design) -> float:
         """Relative gap to ask ``solve`` for: where it is cheap, that of an exact solver.
 
-        Not where ``tol`` is above its default: who sets that wants an early end. Unless the clock
-        can't tell: a tol of 1e-3 that was meant for a gradient leaves 3 % of a coefficient.
+        Where ``tol`` is above its default, on tiny data only: who sets that wants an early end.
         """
         tol = self._tol()
         stored = design.X.nnz if sp.issparse(design.X) else design.n * design.d
-        cheap = stored <= (SMALL_FIT if tol <= DEFAULT_TOL else TINY_FIT)
-        return min(tol, self._exact) if cheap else tol
+        exact = min(tol, self._exact)
+        if tol <= DEFAULT_TOL:
+            return exact if stored <= SMALL_FIT else tol
+        return between(exact, tol, stored)
 
     def _iterations(self) -> int:
         limit = getattr(self, "max_iter", None)

@@ -10,10 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..regularizers import ElasticNet
 from ._base import CertifiedModel, Task, with_callbacks
 from ._chunked import rowwise
+from ._options import WrongParameterError
 
 __all__ = ["CertifiedClassifier", "log_probabilities", "probabilities", "refuse_targets"]
 
@@ -101,7 +102,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
             )
             return np.asarray(found, dtype=float)
         except (ValueError, TypeError) as error:
-            raise ParameterError(str(error)) from None
+            raise WrongParameterError(str(error)) from None
 
     def decision_function(self, X: Any) -> Any:
         """Confidence scores: shape (n,) for two classes, else (n, n_classes)."""

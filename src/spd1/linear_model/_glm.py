@@ -26,8 +26,10 @@ class PoissonRegressor(LogLinkRegressor):
     solver : str, default "auto"
         See ``Ridge``.
     max_iter : int, default 1000
+        Looks at the certificate; 1 to 4 allow two passes over the data each, too.
     tol : float, default 1e-6
-        Relative duality gap to reach.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     warm_start : bool, default False
     verbose : int, default 0
 

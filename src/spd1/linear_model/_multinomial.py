@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError, ParameterError
 from ..multinomial.solve import solve_multinomial
 from ..result import Result
-from ._base import FOREVER, CertifiedModel, Task
+from ._base import CertifiedModel, Task
 from ._chunked import is_chunked
 from ._options import solver_of
 from ._progress import Watch
@@ -76,8 +77,11 @@ class SeveralClasses(CertifiedModel):
         return super()._run(X, tasks, weight)
 
     def _target(self, design: Design) -> float:
-        """At the default of ``tol``, the Newton step that reaches it mostly ends far below."""
-        if self._multinomial and self._tol() == DEFAULT_TOL:
+        """At the default of ``tol``, the Newton step that reaches it mostly ends far below.
+
+        Ascent over sparse rows has no such last step.
+        """
+        if self._multinomial and self._tol() == DEFAULT_TOL and not sp.issparse(design.X):
             return DEFAULT_TOL
         return super()._target(design)
 
@@ -103,7 +107,7 @@ class SeveralClasses(CertifiedModel):
             if name in wanted
         }
         return solve_multinomial(
-            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=FOREVER,
+            design.X, task.b, len(self.classes_), task.reg, weight, max_passes=wanted["max_passes"],
             fit_intercept=design.fit_intercept, callback=watch, **options,
         )  # fmt: skip
 

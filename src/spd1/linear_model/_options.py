@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.utils import check_scalar
+from sklearn.utils._param_validation import InvalidParameterError
 
 from ..errors import ParameterError
 
 log = logging.getLogger("spd1")
 
 __all__ = [
+    "RIDGE_WORDS",
     "THEIR_SOLVERS",
+    "WrongParameterError",
     "check_common",
     "checked_alphas",
     "flag",
@@ -29,7 +32,18 @@ __all__ = [
     "solver_used",
     "warn_of",
     "whole",
+    "words_for",
 ]
+
+
+class WrongParameterError(ParameterError, InvalidParameterError):
+    """A parameter of an estimator means nothing here: found under scikit-learn's name, too.
+
+    Examples
+    --------
+    >>> issubclass(WrongParameterError, ValueError) and issubclass(WrongParameterError, TypeError)
+    True
+    """
 
 
 def number(
@@ -45,14 +59,16 @@ def number(
     real = isinstance(value, (Real, np.floating)) and not isinstance(value, (bool, np.bool_))
     if not real or not low <= value <= high or (open_low and value == low):
         start = "(" if open_low else "["
-        raise ParameterError(f"{name} must be a number in {start}{low:g}, {high:g}], got {value!r}")
+        raise WrongParameterError(
+            f"{name} must be a number in {start}{low:g}, {high:g}], got {value!r}"
+        )
     return float(value)
 
 
 def whole(value: Any, name: str, low: int = 1) -> int:
     """A whole number of at least ``low``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        raise ParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        raise WrongParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
     return int(value)
 
 
@@ -66,28 +82,28 @@ def checked_alphas(values: Any, closed: bool) -> np.ndarray:
     """
     given = [values] if np.ndim(values) == 0 else list(values)
     if not given:
-        raise ParameterError("alphas is empty")
+        raise WrongParameterError("alphas is empty")
     ends = "left" if closed else "neither"
     for k, alpha in enumerate(given):
         name = "alphas" if len(given) == 1 else f"alphas[{k}]"
         try:
             check_scalar(alpha, name, target_type=Real, min_val=0.0, include_boundaries=ends)
         except ValueError as error:
-            raise ParameterError(str(error)) from None
+            raise WrongParameterError(str(error)) from None
     return np.asarray(given, dtype=float)
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ParameterError(f"{name} must be True or False, got {value!r}")
+        raise WrongParameterError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def refuse_unless(value: Any, accepted: tuple[Any, ...], sentence: str) -> None:
     """Refuse a parameter of scikit-learn that means nothing here, in a sentence."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in accepted):
-        raise ParameterError(sentence)
+        raise WrongParameterError(sentence)
 
 
 INSIDE = (str(Path(__file__).parent), str(Path(sklearn.__file__).parent))
@@ -131,14 +147,14 @@ def solver_of(value: Any, default: str = "auto") -> str:
             log.debug("solver=%r is scikit-learn's: spd1 solves the problem by 'auto'", value)
             return "auto"
         if value in GONE:
-            raise ParameterError(
+            raise WrongParameterError(
                 f"Solver {value} is not anymore available in SciPy >= 1.11.0. nor in scikit-learn, "
                 "and never was in spd1: leave it at 'auto'"
             )
         name = value.removeprefix(PREFIX)
         if name in ours:
             return name
-    raise ParameterError(
+    raise WrongParameterError(
         f"solver={value!r} is no solver of scikit-learn and no method of spd1: leave it at 'auto', "
         f"or name one of {', '.join(PREFIX + name for name in ours)}"
     )
@@ -157,6 +173,35 @@ def solver_used(asked: str, method: str | list[str]) -> str:
     return method if isinstance(method, str) else method[0]
 
 
+#: What scikit-learn says when max_iter was not enough, by solver: code filters warnings by it.
+THEIR_WORDS = {
+    "lbfgs": "lbfgs failed to converge. Increase the number of iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {iterations} iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+    "sparse_cg": "sparse_cg did not converge after {iterations} iterations.",
+    "descent": "Objective did not converge. You might want to increase the number of iterations.",
+}
+
+RIDGE_WORDS = {"lbfgs": "The lbfgs solver did not converge. Try increasing max_iter or tol."}
+
+
+def words_for(estimator: Any) -> str:
+    """How scikit-learn's warning for this estimator begins; '' where spd1's own method was named.
+
+    Examples
+    --------
+    >>> from spd1.linear_model import LinearSVC
+    >>> words_for(LinearSVC())
+    'Liblinear failed to converge, increase the number of iterations.'
+    """
+    asked = getattr(estimator, "solver", "auto")
+    name = estimator._default_solver if asked == "auto" else asked
+    return getattr(estimator, "_their_words", {}).get(name) or THEIR_WORDS.get(name, "")
+
+
 def check_common(estimator: Any) -> None:
     """Check the parameters that mean the same everywhere."""
     params = vars(estimator)  # get_params() reads the signature at every fit
@@ -169,13 +214,19 @@ def check_common(estimator: Any) -> None:
     for name in ("fit_intercept", "warm_start", "positive"):
         if name in params:
             flag(params[name], name)
+    seed = params.get("random_state")
+    drawn = isinstance(seed, (np.random.RandomState, np.random.Generator))
+    if seed is not None and not drawn:
+        whole(seed, "random_state", 0)
     if params.get("n_jobs") is not None:
         jobs = params["n_jobs"]
         if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs == 0:
-            raise ParameterError(f"n_jobs must be None or a whole number but 0, got {jobs!r}")
+            raise WrongParameterError(f"n_jobs must be None or a whole number but 0, got {jobs!r}")
     verbose = params.get("verbose", 0)
     if not isinstance(verbose, (bool, Integral)) or verbose < 0:
-        raise ParameterError(f"verbose must be False, True or a number from 0, got {verbose!r}")
+        raise WrongParameterError(
+            f"verbose must be False, True or a number from 0, got {verbose!r}"
+        )
     if "selection" in params:
         refuse_unless(
             params["selection"],

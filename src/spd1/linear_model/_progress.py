@@ -10,14 +10,16 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from ..result import Progress, Result
+from .tuning import FEW_ITERATIONS, PASSES_AN_ITERATION, TINY_FIT
 
-__all__ = ["AT_ONCE", "STEPS", "Watch", "warn_unless_converged"]
+__all__ = ["AT_ONCE", "FOREVER", "STEPS", "Watch", "between", "passes_of", "warn_unless_converged"]
 
 IDLE_LOOKS = 3  # beyond tol, each of which less than halves the gap
 AT_ROUNDING = 1e-13  # relative gap, below which the same ends a fit whose tol is out of reach, ...
 PATIENT_LOOKS = 20  # ... after so many of them
 LEAST_GOAL = 1e-16  # relative gap at which the bar is full where tol is less
 AT_ONCE = -1  # as max_iter: after Ctrl-C, a first certified point and no more
+FOREVER = 1e15  # passes: max_iter is what limits a fit
 STEPS = 20  # of a progress bar: the way from the first gap to tol, in logarithms
 
 
@@ -95,8 +97,10 @@ class Watch:
             stop = task.call_on_fit_task_end(estimator=self.estimator) or stop
         return stop
 
-    def finish(self) -> None:
-        """Fill the bar."""
+    def finish(self, status: str = "") -> None:
+        """Hear why the run ended, and fill the bar."""
+        if status == "max_passes" and not self.reason:  # those that max_iter allows: few
+            self.reason, self.looks = "max_iter", max(self.looks, self.max_iter)
         if self.context is not None:
             self.advance(STEPS)
 
@@ -104,6 +108,31 @@ class Watch:
     def iterations(self) -> int:
         """Looks after which work went on; a direct solution counts as one."""
         return max(min(self.looks, self.max_iter), 0 if self.warm or self.max_iter == 0 else 1)
+
+
+def passes_of(max_iter: int) -> float:
+    """Times that ``max_iter`` lets the data be read; it matters where a whole solve is one look.
+
+    Examples
+    --------
+    >>> passes_of(2), passes_of(1000)
+    (4.0, 1000000000000000.0)
+    """
+    return PASSES_AN_ITERATION * max_iter if 0 < max_iter < FEW_ITERATIONS else FOREVER
+
+
+def between(exact: float, tol: float, stored: int) -> float:
+    """Gap at which a fit ends: ``exact`` on tiny data, ``tol`` on twice as much or more.
+
+    In between it goes from one to the other, so that a row more makes no difference to notice.
+
+    Examples
+    --------
+    >>> between(1e-13, 1e-3, 1000), between(1e-13, 1e-3, 2000)
+    (1e-13, 0.001)
+    """
+    share = min(max(math.log2(max(stored, 1) / TINY_FIT), 0.0), 1.0)
+    return float(tol**share * exact ** (1.0 - share))
 
 
 ADVICE: dict[str, str] = {
@@ -114,17 +143,25 @@ ADVICE: dict[str, str] = {
 
 
 def warn_unless_converged(
-    result: Result, tol: float, reason: str = "", what: str = "", level: int = 3
+    result: Result, tol: float, watch: Watch, what: str = "", words: str = "", level: int = 3
 ) -> None:
-    """Say which gap was reached, which was asked for, and what to do."""
+    """Say which gap was reached, which was asked for, and what to do.
+
+    ``words``: how scikit-learn begins to say that ``max_iter`` was not enough. Filters for warnings
+    look for the beginning, so it comes first.
+    """
     if result.converged or result.rel_gap <= tol:
         return
-    why = reason or {"interrupted": "Ctrl-C"}.get(result.status, result.status)
+    why = watch.reason or {"interrupted": "Ctrl-C"}.get(result.status, result.status)
     advice = ADVICE.get(why, "fit again, with warm_start=True to go on from here")
+    begin = ""
+    if words and why == "max_iter":
+        said = words.format(iterations=watch.iterations)
+        begin = f"{said} (so says scikit-learn, and filters look for it; spd1 ran its own method.) "
     warnings.warn(
-        f"{what}stopped by {why} at a relative duality gap of {result.rel_gap:.2g}, tol={tol:g} "
-        f"was asked for. The coefficients are the best found, at most {result.gap:.3g} above the "
-        f"optimum of {result.primal:.6g}: {advice}.",
+        f"{begin}{what}stopped by {why} at a relative duality gap of {result.rel_gap:.2g}, "
+        f"tol={tol:g} was asked for. The coefficients are the best found, at most "
+        f"{result.gap:.3g} above the optimum of {result.primal:.6g}: {advice}.",
         ConvergenceWarning,
         stacklevel=level,
     )

@@ -9,11 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ..design.intercept import Design
-from ..errors import ParameterError
 from ..regularizers import ElasticNet as Net
 from ._base import CertifiedModel, Task, with_callbacks
 from ._gram import check_gram
-from ._options import number
+from ._options import WrongParameterError, number
 from ._sparse_path import enet_path
 from ._walk import net_of
 from .tuning import AS_EXACT, EXACT_SQUARES, TINY_FIT
@@ -121,10 +120,12 @@ class ElasticNet(SquaredRegressor):
     precompute : bool or array of shape (d, d)
         spd1 makes its own Gram matrix where it pays. One that is given is checked against X.
     max_iter : int, default 1000
+        Looks at the certificate; 1 to 4 allow two passes over the data each, too.
     copy_X : bool
         X is never changed, whatever this says.
     tol : float, default 1e-6
-        Relative duality gap to reach.
+        Relative duality gap to reach. Small data is solved further, nearly to rounding: up to
+        200,000 stored entries at this default or below, up to 1,000 above it.
     warm_start : bool, default False
     positive : bool, default False
     random_state : int, RandomState or None
@@ -145,6 +146,8 @@ class ElasticNet(SquaredRegressor):
     >>> ElasticNet(alpha=0.1).fit(X, [2.0, 0.0, 0.0, 0.0]).coef_.round(2)
     array([1.37, 0.  ])
     """
+
+    _default_solver = "descent"
 
     def __init__(
         self,
@@ -185,7 +188,7 @@ class ElasticNet(SquaredRegressor):
             return
         if not (isinstance(given, str) and given in accepted):
             names = ", ".join(repr(one) for one in accepted)
-            raise ParameterError(f"precompute must be {names} or an array, got {given!r}")
+            raise WrongParameterError(f"precompute must be {names} or an array, got {given!r}")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         """Fit the model.
