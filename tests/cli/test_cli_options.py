@@ -93,12 +93,6 @@ def test_reading_to_convert(file, name, place_of_copy, place):
     assert not (place / place_of_copy).exists()
 
 
-@pytest.mark.parametrize("to", ["copy.npz", "copy.store", "copy.svm"])
-def test_dense_where_sparse_data_stays_sparse(to, place):
-    assert "--dense:" in refused("convert", "a.svm", to, "--dense")
-    assert not (place / to).exists()
-
-
 @pytest.mark.parametrize(
     "options",
     [["--l2", 3], ["--l1", 0], ["--loss", "hinge"], ["--intercept"], ["--target", "t"],

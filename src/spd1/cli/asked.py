@@ -25,7 +25,10 @@ READING_OPTIONS = {
         ("--drop", "--text", "--weight", "--missing", "--max-categories", "--no-header"), TABLES
     ),
 }
-KINDS = {"libsvm": "LIBSVM text", "csv": "CSV", "parquet": "Parquet", "npz": "NPZ", "npy": "NPY"}
+FILES_MEANT = {
+    ("libsvm",): "LIBSVM text", ("npz",): "NPZ files", TABLES: "CSV and Parquet files",
+    (*TABLES, "npy"): "CSV, Parquet and NPY files",
+}  # fmt: skip
 
 _given: ContextVar[tuple[str, ...]] = ContextVar("options given", default=())
 
@@ -60,5 +63,4 @@ def refuse_reading(path: Path, format: str | None) -> None:
     for kinds in dict.fromkeys(READING_OPTIONS.values()):
         if kind not in kinds:
             names = [name for name, those in READING_OPTIONS.items() if those == kinds]
-            meant = " and ".join(", ".join(KINDS[one] for one in kinds).rsplit(", ", 1))
-            refuse_options(names, f"such options are for {meant}, and {path} is {kind}")
+            refuse_options(names, f"such options are for {FILES_MEANT[kinds]}, and {path} is {kind}")

@@ -47,7 +47,6 @@ Verify = Annotated[
     bool, typer.Option("--verify", help="Compare all checksums of a store: reads every byte")
 ]
 ABOUT_PROBLEM = ("--loss", "--l1", "--l2", "--intercept", "--standardize", "--positive", "--weight")
-DENSE_KINDS = ("csv", "parquet", "npy")
 
 
 @guarded
@@ -194,14 +193,11 @@ def convert(
     if place.exists() and place.resolve() == source.resolve():
         raise DataError(f"{source} can't be converted onto itself")
     if kind == "store":
-        refuse_options(["--dense"], f"{place} is a store, which keeps sparse data sparse")
         to_store(source, place, format, target, features, zero_based, no_check, float32, tile_mb,
                  force)  # fmt: skip
         return
     if float32 or tile_mb is not None:
         raise ParameterError(f"--float32 and --tile-mb are for stores, and {place} is {kind}")
-    if kind not in DENSE_KINDS:
-        refuse_options(["--dense"], f"{place} is {kind}, which keeps sparse data sparse")
     check_writable(place, force)
     if (format_of(source, format), kind) == ("libsvm", "npz"):
         based = has_index_zero(source) if zero_based is None else zero_based
