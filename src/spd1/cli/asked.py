@@ -25,7 +25,7 @@ READING_OPTIONS = {
         ("--drop", "--text", "--weight", "--missing", "--max-categories", "--no-header"), TABLES
     ),
 }
-FILES_MEANT = {
+READ_AS = {
     ("libsvm",): "LIBSVM text", ("npz",): "NPZ files", TABLES: "CSV and Parquet files",
     (*TABLES, "npy"): "CSV, Parquet and NPY files",
 }  # fmt: skip
@@ -63,4 +63,4 @@ def refuse_reading(path: Path, format: str | None) -> None:
     for kinds in dict.fromkeys(READING_OPTIONS.values()):
         if kind not in kinds:
             names = [name for name, those in READING_OPTIONS.items() if those == kinds]
-            refuse_options(names, f"such options are for {FILES_MEANT[kinds]}, and {path} is {kind}")
+            refuse_options(names, f"such options are for {READ_AS[kinds]}, and {path} is {kind}")
