@@ -24,7 +24,7 @@ Targets = Annotated[
         metavar="TARGETS",
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 3 minutes")]
+Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 2 minutes")]
 Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]
 Out = Annotated[Path, typer.Option(help="Folder for everything; finished runs are kept in it")]
 DataFolder = Annotated[
