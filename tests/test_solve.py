@@ -73,8 +73,15 @@ def check_run(loss, reg, method, layout, weighted, share):
     return found
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("loss", "reg", "method", "layout"), DIAGONAL)
+#: Weights take turns; what a turn leaves out is among the slow tests.
+TURNS = [
+    pytest.param(*case, weighted, marks=[] if weighted == k % 2 else [pytest.mark.slow])
+    for k, case in enumerate(DIAGONAL)
+    for weighted in (False, True)
+]
+
+
+@pytest.mark.parametrize(("loss", "reg", "method", "layout", "weighted"), TURNS)
 def test_automatic_steps_shrink_the_certified_gap(loss, reg, method, layout, weighted):
     check_run(loss, reg, method, layout, weighted, share=0.25)
 
@@ -84,6 +91,8 @@ def test_the_diagonal_leaves_nothing_out():
     assert seen[0] == set(LOSSES)
     assert seen[2] == set(EVERY_METHOD)
     assert seen[3] == set(oracle.LAYOUTS)
+    turns = [(case[2], k % 2) for k, case in enumerate(DIAGONAL)]
+    assert set(turns) == {(method, turn) for method in EVERY_METHOD for turn in (0, 1)}
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from .engines.ledger import Ledger
 from .engines.serial import Serial
 from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.rng import key_of
+from .kernel.seeds import check_seed
 from .problem import Problem, check_point
 from .result import Result, Trace
 
@@ -189,6 +190,7 @@ def solve(
     """
     if unknown:
         refuse_unknown(unknown, list(solve.__kwdefaults__ or {}))
+    check_seed(random_state)
     numbers = {"l1": l1, "l2": l2, "lower": lower, "upper": upper}
     problem, method = problem_of(problem, y, method, loss, reg, numbers, sample_weight)
     with engine_of(engine, n_threads, client, n_workers) as workers:

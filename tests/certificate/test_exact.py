@@ -16,10 +16,10 @@ from support.attack import checked, run
 from support.descent import good_points
 from support.exact import Exact, digits, exact
 
-CHUNK = 50
+CHUNK = 20
 
 
-@pytest.mark.parametrize("first", range(0, 500, CHUNK))
+@pytest.mark.parametrize("first", range(0, 100, CHUNK))
 def test_no_certificate_of_a_hostile_problem_lies(first):
     flags, points = run(range(first, first + CHUNK))
     assert not flags, "\n".join(map(str, flags))
@@ -32,9 +32,9 @@ def test_what_was_flagged_once_is_honest_now():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(500, 20_500, 500))
+@pytest.mark.parametrize("first", range(100, 20_500, 400))
 def test_no_certificate_of_many_hostile_problems_lies(first):
-    flags, _ = run(range(first, first + 500))
+    flags, _ = run(range(first, first + 400))
     assert not flags, "\n".join(map(str, flags))
 
 
@@ -85,7 +85,9 @@ def test_chains_of_columns_that_are_nearly_alike(power, rng):
             check(A, problem, x)
 
 
-@pytest.mark.parametrize("power", [20, 60, 128, 200, 300])
+@pytest.mark.parametrize(
+    "power", [20, 128, 300, *(pytest.param(k, marks=pytest.mark.slow) for k in (60, 200))]
+)
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge", "absolute"])
 def test_a_faint_l2(loss, power, rng):
     A = rng.standard_normal((12, 4))

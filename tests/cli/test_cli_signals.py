@@ -90,7 +90,12 @@ def fit_and_signal(folder, number, delay):
 
 
 @pytest.mark.parametrize(
-    ("number", "delay"), [(signal.SIGINT, 0.05), (signal.SIGINT, 1.5), (signal.SIGTERM, 0.4)]
+    ("number", "delay"),
+    [
+        (signal.SIGINT, 1.5),
+        (signal.SIGTERM, 0.4),
+        pytest.param(signal.SIGINT, 0.05, marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_while_kernels_are_compiled(folder, number, delay):
     assert not fit_and_signal(folder, number, delay)

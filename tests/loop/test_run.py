@@ -12,6 +12,16 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L2, METHODS, Problem, Progress, solve
+from spd1.datasets import make_synthetic
+from spd1.errors import ParameterError
+from spd1.linear_model import (
+    ERMClassifierCV,
+    LassoCV,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+    lasso_path,
+)
 from support import cases, oracle
 from support.cases import EVERY_METHOD
 
@@ -49,8 +59,25 @@ def test_random_state_may_be_a_generator(problem):
     generator = np.random.default_rng(1)
     runs = [solve(problem, "spd1", max_passes=60, random_state=generator) for _ in range(2)]
     assert not np.array_equal(runs[0].x, runs[1].x)  # it has moved on
-    with pytest.raises(ValueError, match="random_state must not be negative"):
-        solve(problem, random_state=-1)
+
+
+@pytest.mark.parametrize("seed", [-1, np.int64(-3), "0", 1.0, True, [1]])
+def test_what_is_no_seed_is_refused_everywhere(problem, seed):
+    X, y = np.eye(4), np.array([1.0, 2.0, 3.0, 4.0])
+    for call in (
+        lambda: solve(problem, random_state=seed),
+        lambda: solve(problem, "newton", random_state=seed),  # which draws nothing
+        lambda: lasso_path(X, y, random_state=seed),
+        lambda: LassoCV(cv=2, selection="random", random_state=seed).fit(X, y),
+        lambda: Ridge(random_state=seed).fit(X, y),
+        lambda: LogisticRegression(random_state=seed).fit(X, [0, 1, 2, 0]),
+        lambda: LogisticRegressionCV(cv=2, random_state=seed).fit(X, [0, 1, 0, 1]),
+        lambda: ERMClassifierCV(cv=2, random_state=seed).fit(X, [0, 1, 0, 1]),
+    ):
+        with pytest.raises(ParameterError, match=r"random_state .*: take 0, 1, 2"):
+            call()
+    with pytest.raises(ParameterError, match=r"seed .*: take 0, 1, 2"):
+        make_synthetic(4, 3, seed=seed)
 
 
 @pytest.mark.parametrize("method", EVERY_METHOD)

@@ -140,8 +140,15 @@ class Logistic(NamedTuple):
         return "sign"
 
 
-@pytest.mark.parametrize("shape", [(200, 20), (30, 60)])
-@pytest.mark.parametrize("reg", [L2(0.01), L1(0.01)])
+@pytest.mark.parametrize(  # kernels of a user's class are compiled in every process: both once
+    ("shape", "reg"),
+    [
+        ((200, 20), L2(0.01)),
+        ((30, 60), L1(0.01)),
+        pytest.param((200, 20), L1(0.01), marks=pytest.mark.slow),
+        pytest.param((30, 60), L2(0.01), marks=pytest.mark.slow),
+    ],
+)
 def test_a_name_that_is_taken_misleads_nobody(shape, reg, rng):
     A = rng.standard_normal(shape)
     b = A[:, :3].sum(axis=1) + rng.standard_normal(shape[0])

@@ -271,7 +271,7 @@ newton = pytest.mark.parametrize(
 
 
 @newton
-@pytest.mark.parametrize("sigma", [1e-8, 1e-5, 1e-2, 0.3, 1.0, 30.0, 1e4, 1e8])
+@pytest.mark.parametrize("sigma", [1e-8, 1e-2, 1.0, 1e4])  # others: the slow test below
 def test_newton_proxes_are_exact_to_1e_12(loss, exact, sigma):
     worst = max(prox_errors(loss, exact, [sigma], [0.5, -0.5, 0.3, *ENDS[::2], *SIZES]))
     assert worst[0] < 1e-12, worst
@@ -298,7 +298,7 @@ def prox_everywhere(loss, v, b, sigma, out):
 )
 def test_newton_proxes_agree_with_bisection_at_many_points(loss, slope, rng):
     """Enough to meet all branches: y = phi'(z) where phi'(z) + sigma z = v, in float64."""
-    v, sigma = rng.uniform(-3, 3, 100_000), 10.0 ** rng.uniform(-8, 8, 100_000)
+    v, sigma = rng.uniform(-3, 3, 20_000), 10.0 ** rng.uniform(-8, 8, 20_000)
     for b in example_labels(loss):
         low, high = -(np.abs(v) + 5) / sigma - 50, np.minimum((np.abs(v) + 5) / sigma, 1e9)
         high = high if loss.label_kind == "sign" else np.minimum(high, 5.0)

@@ -68,7 +68,7 @@ def data(rng, n, d=D):
     return A, A @ np.ones(d) + rng.standard_normal(n)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 @pytest.mark.parametrize("wild", [0.0, 4.0, 8.0])
 @pytest.mark.parametrize("reg", REGS)
 def test_a_long_sequence_of_updates(reg, wild, seed):

@@ -66,7 +66,7 @@ def test_spd1_vr_is_algorithm_2(case):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("case", ROW_CASES, ids=["-".join(map(str, c)) for c in ROW_CASES])
+@pytest.mark.parametrize("case", ROW_CASES)
 @pytest.mark.parametrize("name", ["psgd", "svrg", "saga"])
 def test_row_methods_are_their_papers(name, case):
     setup = Setup(*case)
@@ -102,7 +102,7 @@ def test_rows_visit_every_row_once_an_epoch(case):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("case", COLUMN_CASES, ids=["-".join(map(str, c)) for c in COLUMN_CASES])
+@pytest.mark.parametrize("case", COLUMN_CASES)
 def test_columns_visit_every_column_once_an_epoch(case):
     setup = Setup(*case)
     worker, x, y = setup.worker("columns"), setup.x, 0.5 * setup.y  # not at a corner of phi*

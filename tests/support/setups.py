@@ -70,14 +70,27 @@ def thinned(cases):
 
 SOME_CASES = thinned(CASES)
 # Row methods draw rows only: one case for each layout and precision, both with and without gaps.
-ROW_CASES = [case for case in CASES if case[2] == "uniform"]
+# Every layout is in the usual tests, dense and sparse ones with either precision.
+WAITING = [("dense_f", "f8"), ("csc", "f8"), ("dense_c", "f4"), ("csr", "f4")]
+ROW_CASES = [
+    pytest.param(
+        case,
+        id="-".join(map(str, case)),
+        marks=[pytest.mark.slow] if case[:2] in WAITING else [],
+    )
+    for case in CASES
+    if case[2] == "uniform"
+]
 # Column tiles have two forms: with y tied to x for smooth losses, and free for those with corners.
-COLUMN_CASES = [
-    *ROW_CASES,
+COLUMN_FORMS = [
     ("csr", "f8", "uniform", "smoothed_hinge", "l2", True),
     ("csc", "f8", "uniform", "hinge", "l2", True),
     ("csr", "f4", "uniform", "absolute", "l1", True),
     ("dense_f", "f8", "uniform", "absolute", "per_feature", False),
+]
+COLUMN_CASES = [
+    *ROW_CASES,
+    *(pytest.param(case, id="-".join(map(str, case))) for case in COLUMN_FORMS),
 ]
 SMOOTH = ("logistic", "squared_hinge", "squared")
 REAL = ("squared", "absolute")  # the others have signs for labels

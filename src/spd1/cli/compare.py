@@ -22,8 +22,9 @@ from ..solvers import FAMILY_METHODS, METHODS, method_class
 from . import options as o
 from .compare_page import write_page
 from .exits import INTERRUPTED, USAGE, fail, guarded
-from .fit import check_picture, need_matplotlib, problem_of
+from .fit import problem_of
 from .groups import FileOptions, ModelOptions, with_groups
+from .places import check_picture, need_matplotlib
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[

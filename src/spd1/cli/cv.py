@@ -17,9 +17,10 @@ from ..plotting import draw_scores, label_scores, mean_and_error
 from ..regularizers import ElasticNet
 from . import options as o
 from .exits import NOT_REACHED, guarded, notes
-from .fit import NoSave, Output, check_places, introduce, report, stem
+from .fit import NoSave, Output, introduce, report
 from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
+from .places import check_places, model_place
 from .show import print_json, say
 from .strength import StrengthOptions, Task, task_of
 from .table import prepared
@@ -81,7 +82,7 @@ def cv(
         raise ParameterError(f"--rule {rule}: best or one-se")
     if scoring is not None:
         _check_scoring(scoring)
-    place = None if no_save else output or Path(stem(train) + ".spd1")
+    place = model_place(output, train, no_save)
     check_places(place, plot, force, train)
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)

@@ -20,6 +20,7 @@ from ..io.mixed_tables import read_table
 from ..losses import BY_NAME
 from ..models.labels import label_text
 from . import options as o
+from .asked import refuse_options
 from .exits import guarded
 from .show import print_json, say
 
@@ -46,6 +47,8 @@ def show(
 
     spd1 show model.spd1 --top 10 --csv coefficients.csv
     """
+    if json:
+        refuse_options(["--top"], "--json prints all coefficients: choose one")
     if csv is not None:
         check_writable(csv, force, [model])
     trained = load_model(model)

@@ -11,8 +11,7 @@ import typer
 
 from ..archive import check_place
 from ..data.store import Store
-from ..errors import DataError, IncompatibleError, ParameterError, install
-from ..files import check_writable
+from ..errors import DataError, IncompatibleError, ParameterError
 from ..io import Data, Model, fit_model, save_model
 from ..kernel.patience import uninterrupted
 from ..models.model import blank_model
@@ -21,15 +20,16 @@ from ..result import Result
 from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
+from .asked import refuse_options
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
 from .groups import Preparation, TableFileOptions, TrainingOptions, with_groups
 from .metrics import metrics
 from .pictures import picture
+from .places import check_places, model_place
 from .show import GapBar, describe_data, print_json, say
 from .table import Prepared, prepared
 
 EXITS = {"converged": 0, "interrupted": INTERRUPTED}
-PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 Output = Annotated[
     Path | None,
@@ -93,7 +93,9 @@ class RunOptions:
         if self.engine == "serial" and self.threads is not None:
             raise ParameterError("--threads is for --engine threads")
         engine_of(self.engine, self.threads, self.scheduler, self.workers)  # starts nothing
-        if self.checkpoint is not None:
+        if self.checkpoint is None:
+            refuse_options(["--every"], "there is no --checkpoint FILE to write")
+        else:
             check_place(self.checkpoint, "--checkpoint")
 
     @property
@@ -145,7 +147,7 @@ def fit(
     reg = o.make_regularizer(l1, l2, lower, upper)
     if method != "auto":
         method_class(method)
-    place = None if no_save else output or Path(stem(train) + ".spd1")
+    place = model_place(output, train, no_save)
     check_places(place, plot, force, train)
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
@@ -210,38 +212,6 @@ def say_scores(held: dict[str, Any]) -> None:
     say(f"On the {count:,} rows held out: {shown}.")
 
 
-def stem(path: Path) -> str:
-    """The name of a data file without folder and suffixes."""
-    name = path.name
-    for suffix in (".gz", ".bz2", ".xz"):
-        name = name.removesuffix(suffix)
-    return Path(name).stem or "model"
-
-
-def check_places(place: Path | None, plot: Path | None, force: bool, data: Path) -> None:
-    """Refuse files that can't be written, before any work starts; ``data`` stays as it is."""
-    if place is not None:
-        check_writable(place, force, [data])
-    if plot is not None:
-        check_picture(plot, force, data)
-
-
-def check_picture(path: Path, force: bool, data: Path) -> None:
-    """Refuse a picture that can't be written or drawn before any work starts."""
-    if path.suffix.lower() not in PICTURES:
-        raise ParameterError(f"{path}: name a picture with the suffix {' or '.join(PICTURES)}")
-    check_writable(path, force, [data])
-    need_matplotlib()
-
-
-def need_matplotlib() -> None:
-    """Say which extra draws pictures, before any work starts."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError(install("pictures need matplotlib", "plot")) from None
-
-
 def read_tile(text: str | None) -> Any:
     """None, "auto" or (rows, columns)."""
     if text is None or text == "auto":
@@ -292,9 +262,11 @@ def report(model: Model, result: Result, place: Path | None, plot: Path | None, 
             say(f"{name}: {where}")
 
 
-def problem_of(data: Data, loss: Any, reg: Any, about: Preparation) -> Problem:
+def problem_of(
+    data: Data, loss: Any, reg: Any, about: Preparation, weight: np.ndarray | None = None
+) -> Problem:
     """The problem that fit would solve."""
     model = blank_model(data, loss, reg, **about.settings)
     if data.b is None:
         raise DataError("the data has no labels")
-    return model.problem(data.A, data.b)
+    return model.problem(data.A, data.b, weight)

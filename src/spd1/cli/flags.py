@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
+from .asked import note_options
 from .exits import CODES
 
 __all__ = ["FlagCommand", "FlagGroup", "MainGroup"]
@@ -38,6 +39,11 @@ FOREIGN_OPTIONS = {
 
 class FlagCommand(WithFlags, TyperCommand):
     """A command; an option that it does not have is answered with one that it has."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it as usual, with a note of the options that were written down."""
+        note_options(ctx)
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse as usual; other packages' names for an option get ours as a suggestion."""

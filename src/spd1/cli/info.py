@@ -18,6 +18,7 @@ from ..io.libsvm import has_index_zero
 from ..io.store import TILE_MB, write_store
 from ..problem import Problem
 from . import options as o
+from .asked import options_given, refuse_options, refuse_reading
 from .describe import model_facts, print_columns, print_model
 from .exits import guarded
 from .fit import problem_of
@@ -45,6 +46,7 @@ TileMB = Annotated[
 Verify = Annotated[
     bool, typer.Option("--verify", help="Compare all checksums of a store: reads every byte")
 ]
+ABOUT_PROBLEM = ("--loss", "--l1", "--l2", "--intercept", "--standardize", "--positive", "--weight")
 
 
 @guarded
@@ -67,6 +69,8 @@ def info(
     Of a model file it shows what spd1 show does, without the coefficients.
     """
     if data.suffix == ".spd1" or o.is_model(data):
+        wrong = [name for name in options_given() if name != "--json"]
+        refuse_options(wrong, f"{data} is a model, of which info shows what it holds: leave it out")
         trained = load_model(data)
         print_json(model_facts(trained)) if json else print_model(data, trained)
         return
@@ -88,8 +92,10 @@ def info(
         name = loss or guess_loss(table.b)
         reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
         chosen = o.make_loss(name, None)
-        problem = problem_of(table, chosen, reg, about)
+        problem = problem_of(table, chosen, reg, about, rows.weight)
         facts |= problem_facts(problem)
+    else:
+        refuse_options(ABOUT_PROBLEM, f"{data} has no labels, so there is no problem to tell about")
     if json:
         print_json({"file": str(data), **facts})
         return
@@ -181,6 +187,7 @@ def convert(
 
     spd1 convert big.svm.gz big.store
     """
+    refuse_reading(source, format)
     place = Path(destination)
     kind = "store" if destination.endswith(("/", os.sep)) and to is None else format_of(place, to)
     if place.exists() and place.resolve() == source.resolve():

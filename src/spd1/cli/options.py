@@ -17,6 +17,7 @@ from ..io.libsvm import largest_index
 from ..losses import BY_NAME, as_loss
 from ..models.recipe import FILLS
 from ..regularizers import ElasticNet
+from .asked import refuse_reading
 
 DEFAULT_L2 = 1e-3  # the paper's
 READING, RUNNING = "Reading the file", "Running"  # panels of the help
@@ -170,7 +171,15 @@ Every = Annotated[
     float,
     typer.Option(help="Seconds between two writings of the checkpoint", rich_help_panel=RUNNING),
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same bits", min=0, rich_help_panel=RUNNING)]
+Seed = Annotated[
+    int,
+    typer.Option(
+        help="Same seed, same bits",
+        min=0,
+        max=2**32 - 1,  # scikit-learn, which splits rows, takes no larger one
+        rich_help_panel=RUNNING,
+    ),
+]
 NoCheck = Annotated[
     bool,
     typer.Option(
@@ -194,11 +203,8 @@ def read_file(
 ) -> Data:
     """Read a data file as the options say."""
     refuse_model(path)
+    refuse_reading(path, format)
     kind = format_of(path, format)
-    if kind != "libsvm" and not (features is None and zero is None):
-        raise ParameterError(
-            f"--features, --zero-based and --one-based are for LIBSVM text, and {path} is {kind}"
-        )
     based: bool | str = "auto" if zero is None else zero
     data = read_data(
         path, format=format, target=target, n_features=features, zero_based=based,

@@ -18,9 +18,10 @@ from ..files import replacing
 from ..plotting import draw_path
 from . import options as o
 from .exits import guarded, notes
-from .fit import check_places, introduce
+from .fit import introduce
 from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
+from .places import check_places
 from .show import print_json, say
 from .strength import AlphaCount, L1Ratio, LeastShare, StrengthOptions, task_of
 from .table import prepared

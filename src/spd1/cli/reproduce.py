@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
+from ..errors import ParameterError
 from .exits import INTERRUPTED, fail, guarded
-from .fit import need_matplotlib
+from .places import need_matplotlib
 from .show import say
 
 Targets = Annotated[
@@ -23,7 +24,7 @@ Targets = Annotated[
         metavar="TARGETS",
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 3 minutes")]
+Quick = Annotated[bool, typer.Option("--quick", help="A sketch of what the paper shows: 2 minutes")]
 Long = Annotated[bool, typer.Option("--long", help="More passes and whole data sets: hours")]
 Out = Annotated[Path, typer.Option(help="Folder for everything; finished runs are kept in it")]
 DataFolder = Annotated[
@@ -87,6 +88,10 @@ def reproduce(
     """
     from ..reproduce import reproduce as run
 
+    if quick and long:
+        raise ParameterError("--quick and --long: choose one")
+    if "all" in targets and len(targets) > 1:
+        raise ParameterError("all means every target: leave the others out, or leave out all")
     need_matplotlib()
     wanted = None if "all" in targets else targets
     teller = Teller(Console(stderr=True))

@@ -18,11 +18,10 @@ from ..io.split_target import refuse_missing_target, target_position
 from ..models.columns import shown
 from ..models.recipe import Recipe, Table, learn_recipe
 from . import options as o
+from .asked import TABLES, refuse_reading
 from .exits import notes
 
 __all__ = ["Prepared", "TableOptions", "is_balanced", "note", "prepared", "read_for", "words_of"]
-
-TABLES = ("csv", "parquet")
 
 
 class TableOptions(NamedTuple):
@@ -108,10 +107,7 @@ def prepared(
     if fraction is not None and not 0 < fraction < 1:
         raise ParameterError(f"--train-fraction must be between 0 and 1, got {fraction:g}")
     kind = format_of(path, reading[0])
-    if table.asked and kind not in TABLES:
-        raise ParameterError(
-            f"{', '.join(table.asked)}: for CSV and Parquet files, and {path} is {kind}"
-        )
+    refuse_reading(path, reading[0])
     if not table.asked:
         try:
             data = o.read_file(path, *reading)
@@ -236,6 +232,7 @@ def read_for(
 ) -> tuple[Data, np.ndarray | None]:
     """Read a file for a model, prepared as its training file was; and weights, if it has some."""
     o.refuse_model(path)
+    refuse_reading(path, format)
     kind = format_of(path, format)
     recipe = model.recipe
     if recipe is not None and kind not in TABLES:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel.seeds import check_seed
+
 __all__ = ["make_synthetic"]
 
 
@@ -20,6 +22,7 @@ def make_synthetic(
     >>> A.shape, sorted(set(b)) == [-1.0, 1.0] or len(set(b)) == 1
     ((5, 3), True)
     """
+    check_seed(seed, "seed")
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, d))
     b = np.where(A @ rng.standard_normal(d) + noise * rng.standard_normal(n) >= 0, 1.0, -1.0)

@@ -16,6 +16,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import InvalidParameterError
 
 from ..errors import ParameterError
+from ..kernel.seeds import check_seed
 
 log = logging.getLogger("spd1")
 
@@ -209,6 +210,7 @@ def check_common(estimator: Any) -> None:
         number(params["tol"], "tol")  # 0: as far as rounding allows, with a warning
     if params.get("max_iter") is not None:
         whole(params["max_iter"], "max_iter", getattr(estimator, "_least_iterations", 1))
+    check_seed(params.get("random_state"))
     if params.get("max_seconds") is not None:
         number(params["max_seconds"], "max_seconds", open_low=True)
     for name in ("fit_intercept", "warm_start", "positive"):

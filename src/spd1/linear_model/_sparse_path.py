@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from ..kernel.seeds import check_seed
 from ._path import path
 
 __all__ = ["enet_path", "lasso_path"]
@@ -77,6 +78,7 @@ def enet_path(
     unknown = [name for name in hints if name not in HINTS]
     if unknown:
         raise ParameterError(f"unknown parameters of a path: {', '.join(unknown)}")
+    check_seed(hints.get("random_state"))
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise DataError(
             "a path for several targets is scikit-learn's multi-task problem, whose penalty joins "
