@@ -210,16 +210,15 @@ def check_common(estimator: Any) -> None:
         number(params["tol"], "tol")  # 0: as far as rounding allows, with a warning
     if params.get("max_iter") is not None:
         whole(params["max_iter"], "max_iter", getattr(estimator, "_least_iterations", 1))
-    check_seed(params.get("random_state"))
+    try:
+        check_seed(params.get("random_state"))
+    except ParameterError as error:
+        raise WrongParameterError(str(error)) from None
     if params.get("max_seconds") is not None:
         number(params["max_seconds"], "max_seconds", open_low=True)
     for name in ("fit_intercept", "warm_start", "positive"):
         if name in params:
             flag(params[name], name)
-    seed = params.get("random_state")
-    drawn = isinstance(seed, (np.random.RandomState, np.random.Generator))
-    if seed is not None and not drawn:
-        whole(seed, "random_state", 0)
     if params.get("n_jobs") is not None:
         jobs = params["n_jobs"]
         if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs == 0:
