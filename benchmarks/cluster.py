@@ -24,6 +24,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ class Data:
             n = max(int(args.gigabytes * 2**30 / 8 / args.columns), 100)
             self.shape, self.b = (n, args.columns), None
         self.chunks = sizes(self.shape[0], grid[0]), sizes(self.shape[1], grid[1])
+
+    def cut(self, grid: tuple[int, int]) -> Data:
+        """A file in other chunks, read once."""
+        other = copy(self)
+        other.grid = grid
+        other.chunks = sizes(self.shape[0], grid[0]), sizes(self.shape[1], grid[1])
+        return other
 
     def here(self) -> Any:
         """In this process."""

@@ -104,8 +104,8 @@ def main() -> None:
     parser.add_argument("--l2", type=float, default=None)
     args = parser.parse_args()
     dask.config.set(PATIENCE)
-    cuts = {grid: Data(args, tuple(map(int, grid.split("x")))) for grid in args.grids.split(",")}
-    whole = next(iter(cuts.values()))
+    whole = Data(args, (1, 1))
+    cuts = {grid: whole.cut(tuple(map(int, grid.split("x")))) for grid in args.grids.split(",")}
     known, found = references(whole.here(), whole.b, args), []
     for workers in map(int, args.workers.split(",")):
         with (

@@ -77,8 +77,9 @@ def test_a_fit_in_less_memory_than_the_data_takes(tmp_path):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
     ("loss", "l1", "l2"),
-    [("logistic", 0.0, 1e-3), ("logistic", 1e-3, 0.0), ("hinge", 0.0, 1e-2), ("squared", 1e-2, 0),
-     ("hinge", 1e-2, 0.0)],
+    [("logistic", 0.0, 1e-3), ("logistic", 1e-3, 0.0), ("squared_hinge", 0.0, 1e-3),
+     ("squared_hinge", 1e-2, 0.0), ("hinge", 0.0, 1e-2), ("hinge", 1e-2, 0.0),
+     ("squared", 0.0, 1e-3), ("squared", 1e-2, 0.0)],
 )  # fmt: skip
 def test_larger_ones(loss, l1, l2, sparse, tmp_path):
     run(tmp_path, 150, loss, l1, l2, sparse)

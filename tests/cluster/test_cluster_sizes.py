@@ -60,6 +60,7 @@ def real_data(name):
 
 @pytest.mark.slow
 @pytest.mark.skipif("SPD1_DATA" not in os.environ, reason="needs the folder SPD1_DATA")
+@pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning")  # chunks of data at hand
 @pytest.mark.parametrize("name", ["20news-compsci", "gisette-like"])
 def test_real_data(name):
     A, b, regs = real_data(name)

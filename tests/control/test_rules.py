@@ -327,6 +327,15 @@ def test_tiles_that_stand_still_are_put_together(can_merge):
     assert proposal.merge is can_merge
 
 
+@pytest.mark.parametrize(("stale", "can_merge"), [(False, False), (True, True), (True, False)])
+def test_averages_of_data_in_one_piece_begin_with_the_first_eta(stale, can_merge):
+    """What the lag has led to is kept only where sums of other tiles are in the way."""
+    method = Frozen(names=("eta",), stale=stale, can_merge=can_merge)
+    proposal = Restarts(method, 1e-8).begin(seen(1e-3), slow=False)
+    kept = stale and not can_merge
+    assert proposal.steps["eta"] == (1e-8 if kept else method.loose_eta())
+
+
 def test_averages_begin_anew_where_the_gap_has_fallen():
     rule = Restarts(Frozen(names=("eta",)), 1.0)
     best = seen(1e-3)

@@ -241,8 +241,9 @@ def test_sigterm_writes_a_checkpoint_and_ends_the_process(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [0.0, 0.3])
 @pytest.mark.parametrize("name", checkpoints.TASKS)
-def test_killed_twenty_times_at_random_moments(name, every, tmp_path):
+def test_killed_twenty_times_at_random_moments(name, every, tmp_path, monkeypatch):
     """Twenty processes are killed, the next goes on each time; the last ends with the same bits."""
+    monkeypatch.chdir(tmp_path)
     problem, options = checkpoints.TASKS[name]
     whole = solve(problem(), **options)
     rng, path = np.random.default_rng([len(name), int(10 * every)]), tmp_path / "run"
@@ -266,7 +267,9 @@ def test_killed_twenty_times_at_random_moments(name, every, tmp_path):
     print(f"{name}, every {every} s: {kills} kills, {in_writing} of them while a file was written")
     assert kills == 20
     assert path.exists()
-    last = solve(problem(), checkpoint=path, **options)
+    left = []
+    last = solve(problem(), checkpoint=path, callback=left.append, **options)
+    assert len(left) < len(whole.trace)  # the killed ones have got somewhere
     assert_same(whole, last)
     shutil.copy(path, tmp_path / "copy")
     assert_same(whole, solve(problem(), checkpoint=tmp_path / "copy", **options))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import scipy.sparse as sp
 
-from spd1 import L1, L2, Problem, solve
+from spd1 import L1, L2, Problem, open_store, solve, write_store
 from support import cases
 
 COLUMNS = ("passes", "paper_passes", "primal", "dual", "gap", "rel_gap")
@@ -55,6 +57,17 @@ def drawn(n, d, loss, reg, density=1.0):
     return Problem(A if density == 1.0 else sp.csr_array(A), b, loss, reg)
 
 
+def stored(n, d, loss, reg):
+    """The same from tiles on disk, in the folder that the process works in."""
+    if not Path("store").exists():
+        problem = drawn(n, d, loss, reg)
+        A, b = problem.grid.tiles[0][0].values, problem.b
+        write_store("store", A, b, tile_mb=A.nbytes / 2**20 / 5)
+    return Problem(open_store("store"), loss=loss, reg=reg)
+
+
+THREADS = {"engine": "threads", "n_threads": 2}
+
 #: Runs of some looks: how to make the problem, and how to solve it.
 TASKS = {
     "rows": (lambda: drawn(300, 40, "logistic", L2(1e-4)), {"method": "rows", "tol": 1e-9}),
@@ -67,6 +80,24 @@ TASKS = {
     "auto": (lambda: drawn(300, 60, "hinge", L1(1e-3)), {"tol": 1e-9}),
     "ascent": (
         lambda: drawn(400, 200, "squared_hinge", L2(1e-4), 0.2), {"method": "ascent", "tol": 1e-9},
+    ),
+    "rows on tiles": (
+        lambda: drawn(300, 40, "logistic", L2(1e-3)),
+        {"method": "rows", "tol": 1e-8, "grid": (3, 2)},
+    ),
+    "spd1-vr on tiles, threads": (
+        lambda: drawn(200, 30, "logistic", L2(1e-2)),
+        {"method": "spd1-vr", "tol": 1e-8, "grid": (2, 2)} | THREADS,
+    ),
+    "newton, threads": (  # large enough for threads to share its products
+        lambda: drawn(2000, 200, "logistic", L1(1e-3)),
+        {"method": "newton", "tol": 1e-10} | THREADS,
+    ),
+    "rows, store": (
+        lambda: stored(300, 40, "logistic", L2(1e-3)), {"method": "rows", "tol": 1e-8},
+    ),
+    "newton, store": (
+        lambda: stored(400, 300, "hinge", L1(3e-3)), {"method": "newton", "tol": 1e-9},
     ),
 }  # fmt: skip
 

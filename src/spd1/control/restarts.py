@@ -51,7 +51,10 @@ class Restarts:
         """From the best point on, passes are averaged."""
         merge = self.method.can_merge  # what stands still on tiles goes on in one piece
         care = None if merge else self.method.safe_care()
-        self.eta = self.method.loose_eta() if merge else self.eta
+        if merge or not self.method.stale:
+            # Looks that gained nothing have followed a lag that says nothing, where y rests at
+            # its corners or the lag is the same at any eta: it may be far off by now.
+            self.eta = self.method.loose_eta()
         return self._proposal(back_to=anchor, averaging=True, slow=slow, merge=merge, care=care)
 
     def after_epoch(self, seen: Seen, anchor: Seen) -> Proposal:

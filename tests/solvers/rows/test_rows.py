@@ -226,3 +226,20 @@ def test_an_exact_tied_step_maximises_the_dual_in_its_row(rng):
     others = np.repeat(y[None], 41, axis=0)
     others[:, 3] = -p.b[3] * np.linspace(0.0, 1.0, 41)
     assert max(oracle.dual(case, other) for other in others) <= oracle.dual(case, y) + 1e-14
+
+
+@pytest.mark.parametrize("seed", [5, 8, 11])
+def test_a_lag_that_leads_astray_does_not_keep_rows_from_the_gap(seed):
+    """Hinge and l1 on few columns of positive entries: eta followed the lag until x stood still."""
+    rng = np.random.default_rng(seed)
+    A = np.exp(2.0 * rng.standard_normal((120, 12)))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    t = A @ rng.standard_normal(12) + 0.1 * rng.standard_normal(120)
+    b = np.where(t > np.median(t), 1.0, -1.0)
+    l1 = 0.02 * float(np.abs(A.T @ b).max()) / 120
+    problem = Problem(A, b, "hinge", ElasticNet(l1=l1))
+    found = solve(problem, "rows", tol=1e-6, max_passes=3000)
+    assert found.converged
+    assert found.method == "rows"
+    best = solve(problem, "newton", tol=1e-9)
+    assert found.primal == pytest.approx(best.primal, rel=2e-6)
