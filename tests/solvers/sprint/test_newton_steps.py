@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
 
 from spd1 import L2, ElasticNet, Problem, certify, solve
 from spd1.errors import DataError, IncompatibleError
@@ -191,3 +192,18 @@ def test_a_start_of_the_caller_is_where_it_begins():
     assert far.passes <= cold.passes + 2.0  # to see that it is
     with pytest.raises(DataError, match="too far away"):
         solve(p, x0=np.full(p.d, 1e300))
+
+
+@pytest.mark.parametrize("digit", [0, 5])
+def test_a_larger_gap_takes_no_more_passes(digit):
+    """The kernel's bound was above the optimum once: no better one came, until passes ran out."""
+    X, y = load_digits(return_X_y=True)
+    A = np.hstack([X / 16.0, np.ones((len(y), 1))])
+    penalty = ElasticNet(l2=np.append(np.full(64, 1.0 / len(y)), 0.0))  # an intercept without
+    p = Problem(A, np.where(y == digit, 1.0, -1.0), "squared_hinge", penalty)
+    found = [solve(p, tol=tol) for tol in (1e-3, 1e-6, 1e-9)]
+    assert all(one.converged for one in found)
+    assert "newton-gram" in found[0].method
+    passes = [one.trace.passes[-1] for one in found]
+    assert passes == sorted(passes)
+    assert found[0].dual <= found[2].primal

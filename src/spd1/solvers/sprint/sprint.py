@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from .tuning import (
     ENTRIES_A_CALL,
     ENTRIES_OF_MUCH,
     FEWEST_OF_MUCH,
+    LESS_PROVEN,
     MOST_ENTRIES,
     NEARLY_PROVEN,
     SAFE,
@@ -165,7 +167,7 @@ def dash(
     keeper: Keeps | None,
 ) -> tuple[Certificate, str]:
     """Call the kernel until there is a reason to stop; a call on much data is only a few passes."""
-    floor, status = floor_of(problem), ""
+    floor, status, proven = floor_of(problem), "", math.inf
     while True:
         if not state.over:
             looks = call(state, problem, ledger, floor)
@@ -176,10 +178,14 @@ def dash(
             if status and not near and keeper is not None:
                 keeper.write(state)
             c = state.runner.certificate(state.rows[-1], floor, state.tol)
-            wanted = near and state.tol < c.rel_gap < NEARLY_PROVEN * state.tol
+            steps = isinstance(state.runner, NewtonCGWorker)  # one more costs little
+            far = math.inf if steps else NEARLY_PROVEN * state.tol
+            wanted = near and state.tol < c.rel_gap < min(far, LESS_PROVEN * proven)
             if status or not (wanted and state.left >= 1.0):
                 return c, status
-            state.aim, state.over = 0.1 * state.aim, False
+            if steps:
+                state.runner.believe(c)
+            state.aim, state.over, proven = 0.1 * state.aim, False, c.rel_gap
         if keeper is not None:
             status = ledger.reached
             if status:
