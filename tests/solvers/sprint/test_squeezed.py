@@ -54,9 +54,13 @@ def test_every_entry_stays_in_its_place():
     assert not rows.indices.flags.writeable  # as all data: one kernel
 
 
-@pytest.mark.parametrize(("d", "used"), [(3000, 20), (9000, 5000)], ids=["narrow", "full"])
-def test_others_are_left_alone(d, used):
-    p = mostly_empty("hinge", L2(1.0), d=d, used=used)[0]
+@pytest.mark.parametrize(
+    ("n", "d", "used"),
+    [(40, 3000, 20), (4, 9000, 5000), (40, 9000, 2000)],
+    ids=["narrow", "full", "many entries"],
+)
+def test_others_are_left_alone(n, d, used):
+    p = mostly_empty("hinge", L2(1.0), n=n, d=d, used=used)[0]
     rows, names = squeezed(p.grid.matrix)
     assert names is None
     assert rows is p.grid.matrix

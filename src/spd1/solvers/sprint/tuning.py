@@ -68,7 +68,7 @@ FEW_A_ROW = (
     10  # entries of a row, on average, up to which columns of tall data hardly feel each other
 )
 WIDE_ENOUGH = 4096  # columns, below which empty ones do no harm, ...
-ENTRIES_A_COLUMN = 16  # ... entries a column, beyond which hardly any is empty
+ENTRIES_A_COLUMN = 1.0  # ... entries a column, beyond which new numbers take longer than they save
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
