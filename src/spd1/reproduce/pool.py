@@ -88,12 +88,12 @@ class Pool:
     def _stop(self) -> None:
         """End the processes now: a run may take a minute, and nothing of it would be kept."""
         assert self.workers is not None
-        self.workers.shutdown(wait=False, cancel_futures=True)
-        self.workers = None
+        workers, self.workers = self.workers, None
         for process in multiprocessing.active_children():
             if process not in self.others:
                 process.terminate()
-                process.join()
+        # Its own thread waits for them: of two that wait, one may miss the end.
+        workers.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Pool:
         return self
