@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .data.facts import Facts, Reads
 from .data.grid import Grid
 from .data.store import Store
 from .errors import DataError
+from .late import late
 from .losses import as_loss
 from .regularizers import as_regularizer
 from .terms import NO_REACH, dual_guess, loss_terms, loss_terms_near, net_terms
@@ -200,7 +200,7 @@ class Problem:
         """|a'_j|^2."""
         return self.grid.column_squares
 
-    @cached_property
+    @late
     def dual_bounds(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """low_j <= v_j <= high_j where g_j* is finite; None if no column is constrained.
 
@@ -225,7 +225,7 @@ class Problem:
         low = np.where(np.broadcast_to(down, (d,)), -l1, -math.inf)
         return low, high
 
-    @cached_property
+    @late
     def most_faint_l2(self) -> float:
         """An l2 up to this, of all columns, is so small that the rounding of v shows in v^2 / l2.
 
@@ -243,7 +243,7 @@ class Problem:
         alone = ROUNDED**2 / SUBTLE * self.d * self.column_norms_squared * self.largest_weight
         return np.minimum(alone, self.most_faint_l2)
 
-    @cached_property
+    @late
     def free_columns(self) -> np.ndarray:
         """Columns without penalty on an unbounded side: they ask v_j = 0 of it."""
         low, high = self.dual_bounds
@@ -263,7 +263,7 @@ class Problem:
         dual_guess(np.zeros(self.n), self.b, self.loss, slopes)
         return self.adjoint(self.c * slopes)
 
-    @cached_property
+    @late
     def start_value(self) -> float:
         """The objective before anything is learnt: at the minimiser of the regularizer.
 
@@ -280,7 +280,7 @@ class Problem:
         constant = float(self.row_sums(level, np.zeros(self.n))[0])
         return min(start, constant) if constant > 0.0 else start
 
-    @cached_property
+    @late
     def value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .errors import DataError, ParameterError
 from .kernel.jit import compiled
+from .late import late
 
 __all__ = ["L1", "L2", "Box", "ElasticNet", "as_regularizer"]
 
@@ -217,17 +217,17 @@ class ElasticNet:
             table[:, column] = value
         return FeatureNet(table)
 
-    @cached_property
+    @late
     def scalar(self) -> bool:
         """Whether every feature has the same numbers."""
         return all(isinstance(value, float) for value in self._values())
 
-    @cached_property
+    @late
     def mu(self) -> float:
         """Strong convexity: the smallest l2."""
         return float(self.l2 if self.scalar else np.min(self.l2))
 
-    @cached_property
+    @late
     def plain(self) -> bool:
         """Whether nothing has a kink: no l1 and no bounds."""
         if self.scalar:

@@ -22,7 +22,7 @@ from .errors import DataError, IncompatibleError, ParameterError
 from .kernel.rng import key_of
 from .kernel.seeds import check_seed
 from .problem import Problem, check_point
-from .result import Result, Trace
+from .result import Result
 
 if TYPE_CHECKING:
     from .engines.serial import Engine
@@ -200,6 +200,15 @@ def solve(
         )  # fmt: skip
 
 
+@cache
+def whole_solves() -> Any:
+    """What solves in one kernel: imported when first needed, and looked up once."""
+    from .solvers.sprint import sprint
+    from .solvers.sprint.at_once import solved_at_once
+
+    return sprint, solved_at_once
+
+
 def engine_of(name: str, n_threads: Any, client: Any, n_workers: Any) -> Engine:
     """The engine of a name, or a refusal; it starts nothing yet."""
     if name != "dask":
@@ -226,8 +235,6 @@ def _solve(
     checkpoint: str | Path | None, every: float,
 ) -> Result:  # fmt: skip
     """The same with an engine at hand."""
-    from .solvers.sprint.sprint import FROM_ANYWHERE, Sprint, kind_of, sprint
-
     _positive(tol, "tol")
     for name, limit in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if limit is not None:
@@ -266,21 +273,27 @@ def _solve(
 
             with one_thread(), keeper.listening():
                 return kept.go_on(tol, callback, verbose, keeper)
-    found = kept if isinstance(kept, Sprint) else None
+    sprints, solved_at_once = whole_solves()
+    found = kept if isinstance(kept, sprints.Sprint) else None
     plain = method == "auto" and y0 is None and steps == "auto" and tile is None
     if plain and x0 is not None:
-        plain = kind_of(problem, tol) in FROM_ANYWHERE
+        plain = sprints.kind_of(problem, tol) in sprints.FROM_ANYWHERE
     if plain and found is None:
         start = None if x0 is None else better_start(problem, x0)
         if keeper is None and not verbose:
-            found = sprint(problem, tol, key, ledger, callback, x0=start)
+            begun: Any = None
+            if callback is None and start is None:
+                begun = solved_at_once(problem, tol, key, ledger)
+                if isinstance(begun, Result):
+                    return begun
+            found = sprints.sprint(problem, tol, key, ledger, callback, begun=begun, x0=start)
         else:
             found = sprint_in_view(
                 problem, tol, key, ledger, callback, verbose, keeper, kept, start
             )  # fmt: skip
-    ended = found if found is not None and found.status else None
+    ended: Sprint | None = found if found is not None and found.status else None
     if ended is not None and (ended.certificate.rel_gap <= tol or ended is not kept):
-        return result_of(ended, ledger)
+        return ended.result(ledger)
     return run_method(
         problem, method, tol, steps, sampling, tile, key, x0, y0, workers, callback, verbose,
         ledger, keeper, found,
@@ -382,16 +395,6 @@ def cut_for_threads(problem: Problem, steps: Any, workers: Engine) -> Problem:
         return problem
     shape = picked_grid(problem)
     return problem if shape == (1, 1) else problem.with_grid(problem.grid.cut(*shape))
-
-
-def result_of(found: Sprint, ledger: Ledger) -> Result:
-    """What a sprint has found, as a result."""
-    c, trace = found.certificate, Trace()
-    trace.rows = found.rows
-    return Result(
-        found.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, found.status, ledger.passes,
-        ledger.seconds, trace, f"auto: {found.kind} ({found.reason})", {}, c.floor, c.reach,
-    )  # fmt: skip
 
 
 def _positive(value: Any, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ...certificate.gap import Certificate, floor_of, relative
 from ...engines.ledger import Ledger
 from ...problem import Problem
-from ...result import Progress
+from ...result import Progress, Result, Trace
 from .choice import REASONS, THEN
 
 __all__ = ["Sprint", "at_the_start", "heard", "noted", "settle"]
@@ -41,10 +42,22 @@ class Sprint(NamedTuple):
     status: str
     kind: str
 
-    @property
-    def reason(self) -> str:
-        """Why this kernel, in a few words."""
-        return REASONS[self.kind.rpartition(THEN)[2]]
+    def result(self, ledger: Ledger, trace: Trace | None = None) -> Result:
+        """The same as what a run hands back."""
+        c = self.certificate
+        if trace is None:
+            trace = Trace()
+            trace.rows = self.rows
+        return Result(
+            self.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, self.status, ledger.passes,
+            ledger.seconds, trace, label_of(self.kind), {}, c.floor, c.reach,
+        )  # fmt: skip
+
+
+@cache
+def label_of(kind: str) -> str:
+    """Which kernels, and why the last of them, in a few words."""
+    return f"auto: {kind} ({REASONS[kind.rpartition(THEN)[2]]})"
 
 
 def at_the_start(problem: Problem, ledger: Ledger) -> Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,7 +32,17 @@ from .tuning import (
 )
 from .workers import DescentWorker, NewtonCGWorker, NewtonGramWorker
 
-__all__ = ["FROM_ANYWHERE", "REASONS", "Dash", "Sprint", "kind_of", "sprint"]
+__all__ = [
+    "FROM_ANYWHERE",
+    "REASONS",
+    "Call",
+    "Dash",
+    "Sprint",
+    "called",
+    "entered",
+    "kind_of",
+    "sprint",
+]
 
 WORKERS: dict[str, Any] = {
     "ascent": SqueezedAscentWorker,
@@ -74,6 +84,12 @@ class Dash:
         self.runner.start_from(x, c.y, c.dual)
         self.aim, self.over = self.tol, False
         self.allowed = self.left = min(self.runner.most_passes, max_passes)
+
+    def settled(self, last: Progress) -> bool:
+        """Whether the kernel is at its aim, which is a reason to stop calling it."""
+        near = last.rel_gap <= self.aim
+        self.over = self.over or near
+        return near
 
     def limit(self, tol: float, max_passes: float) -> None:
         """Go for a gap, within so many passes; both may change where a sprint goes on."""
@@ -138,15 +154,21 @@ def sprint(
             state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
             c, status = dash(state, problem, ledger, callback, keeper)
     except KeyboardInterrupt:
-        runner = state.runner
-        if not runner.ran and len(state.rows) <= 1:  # all there is, is where it began: no answer
-            raise
-        c, status = certify_point(runner.x, problem, runner.y), "interrupted"
-        if len(state.rows) <= 1:
-            state.rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
+        c, status = interrupted(state, problem, ledger), "interrupted"
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(state.runner.x, c, state.rows, status, state.kind)
+
+
+def interrupted(state: Dash, problem: Problem, ledger: Ledger) -> Certificate:
+    """What is proven where Ctrl-C has stopped it."""
+    runner = state.runner
+    if not runner.ran and len(state.rows) <= 1:  # all there is, is where it began: no answer
+        raise KeyboardInterrupt
+    c = certify_point(runner.x, problem, runner.y)
+    if len(state.rows) <= 1:
+        state.rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
+    return c
 
 
 def first_aim(kind: str, tol: float, problem: Problem) -> float:
@@ -170,8 +192,11 @@ def dash(
     floor, status, proven = floor_of(problem), "", math.inf
     while True:
         if not state.over:
-            looks = call(state, problem, ledger, floor)
-            if callback is not None and heard(callback, state.rows[-looks:]):
+            begun = noted(ledger, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            looks = entered(begun, called(state, problem, ledger, floor), floor)
+            state.rows += looks
+            state.settled(looks[-1])
+            if callback is not None and heard(callback, looks):
                 status = "interrupted"
         near = state.rows[-1].rel_gap <= state.aim
         if state.over or status or ledger.spent:
@@ -194,25 +219,48 @@ def dash(
             keeper.pause(state)
 
 
-def call(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> int:
-    """Call the kernel once; returns how many looks it took."""
+class Call(NamedTuple):
+    """What a call of a kernel has told.
+
+    Attributes
+    ----------
+    record : ndarray
+        Passes, primal, dual and gap of each look, see ``ascend``.
+    looks : int
+    passes, seconds : float
+    """
+
+    record: np.ndarray
+    looks: int
+    passes: float
+    seconds: float
+
+
+def called(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> Call:
+    """Call the kernel once, and let the ledger know."""
     record = np.empty((LOOKS, 4))
     few, many = state.runner.fewest_passes, ENTRIES_A_CALL
     if problem.stored > MOST_ENTRIES:
         few, many = FEWEST_OF_MUCH, ENTRIES_OF_MUCH
     ahead = min(state.left, max(few, many / problem.stored))
     start = clock()
-    looks: int
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)
     taken = clock() - start
-    share = taken / passes if passes > 0.0 else 0.0
-    for at, primal, dual, gap in record[:looks].tolist():
-        rel_gap = relative(gap, primal, dual, floor)
-        state.rows.append(noted(ledger, at, at * share, primal, dual, gap, rel_gap))
     ledger.entries += passes * problem.stored
     ledger.paper_passes += passes
     ledger.seconds += taken
     state.left -= passes
-    near = state.rows[-1].rel_gap <= state.aim
-    state.over = near or passes < ahead or state.left < 1.0
-    return looks
+    state.over = passes < ahead or state.left < 1.0
+    return Call(record, looks, passes, taken)
+
+
+def entered(begun: Progress, call: Call, floor: float, first: int = 0) -> list[Progress]:
+    """Rows of the trace for the looks of a call from the ``first`` on; ``begun``: before it."""
+    share = call.seconds / call.passes if call.passes > 0.0 else 0.0
+    return [
+        Progress(
+            begun.passes + at, begun.paper_passes + at, begun.seconds + at * share, primal, dual,
+            gap, relative(gap, primal, dual, floor),
+        )
+        for at, primal, dual, gap in call.record[first : call.looks].tolist()
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...certificate.points import Pair, pair_of
 from ...data.matrix import CSR
+from ...kernel.jit import kernel
 from .tuning import ENTRIES_A_COLUMN, WIDE_ENOUGH
 from .workers import AscentWorker
 
@@ -33,16 +34,30 @@ def squeezed(A: CSR) -> tuple[CSR, np.ndarray | None]:
     n, d = A.shape
     if d < WIDE_ENOUGH or A.stored > ENTRIES_A_COLUMN * d:
         return A, None
-    used = np.zeros(d, dtype=bool)
-    used[A.indices] = True
-    columns = np.flatnonzero(used)
-    if 2 * len(columns) > d:
+    indices, columns = np.empty_like(A.indices), np.empty(A.stored, dtype=np.int64)
+    used = number_anew(A.indices, np.zeros(d, dtype=np.uint32), indices, columns)
+    if 2 * used > d:
         return A, None
-    numbers = np.empty(d, dtype=A.indices.dtype)
-    numbers[columns] = np.arange(len(columns), dtype=A.indices.dtype)
-    indices = numbers[A.indices]
     indices.flags.writeable = False  # as all data: one kernel
-    return CSR(A.data, indices, A.indptr, (n, len(columns))), columns
+    return CSR(A.data, indices, A.indptr, (n, used)), columns[:used]
+
+
+@kernel
+def number_anew(indices, numbers, new, columns):
+    """Number columns in the order in which rows come upon them: how many there are.
+
+    ``numbers``, zeros, is room for a number a column; ``columns`` gets the old ones.
+    """
+    used = 0
+    for p in range(len(indices)):
+        j = indices[p]
+        number = numbers[j]
+        if number == 0:
+            columns[used] = j
+            used += 1
+            number = numbers[j] = used
+        new[p] = number - 1
+    return used
 
 
 class SqueezedAscentWorker(AscentWorker):

@@ -72,6 +72,7 @@ ENTRIES_A_COLUMN = 1.0  # ... entries a column, beyond which new numbers take lo
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
+LITTLE_DATA = 500_000  # entries: one call of a kernel takes milliseconds, and no one watches it
 SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
 
 # Ascent where a column has no penalty, see ``free``
