@@ -165,7 +165,10 @@ class ElasticNet:
 
     def __post_init__(self) -> None:
         for name in FIELDS:
-            object.__setattr__(self, name, _numbers(getattr(self, name), name))
+            value = getattr(self, name)
+            number = _numbers(value, name)
+            if number is not value:
+                object.__setattr__(self, name, number)
         if self.scalar and self._in_order():
             return  # the usual case, without a dozen small arrays
         for name in ("l1", "l2"):
