@@ -284,11 +284,10 @@ class Problem:
     def value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":
-            above = self.b > 0.0
-            alike = self.uniform_weights
-            positive = np.count_nonzero(above) / self.n if alike else float(self.c @ above)
-            value = positive * float(self.loss.phi(0.0, 1.0))
-            value += (1.0 - positive) * float(self.loss.phi(0.0, -1.0))
+            value, other = float(self.loss.phi(0.0, 1.0)), float(self.loss.phi(0.0, -1.0))
+            if value != other:
+                positive = float(self.c @ (self.b > 0.0))
+                value = positive * value + (1.0 - positive) * other
         else:
             nothing = np.zeros(self.n)
             value = float(self.row_sums(nothing, nothing)[0])
@@ -412,7 +411,8 @@ def _signs(labels: np.ndarray, name: str) -> np.ndarray:
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
-        weights = np.full(n, 1.0 / n)
+        weights = np.empty(n)  # np.full takes three times as long
+        weights.fill(1.0 / n)
     else:
         weights = plain_array(sample_weight, "sample_weight")
         if weights.shape != (n,):

@@ -223,7 +223,8 @@ class ElasticNet:
     @late
     def scalar(self) -> bool:
         """Whether every feature has the same numbers."""
-        return all(isinstance(value, float) for value in self._values())
+        one, two, low, high = type(self.l1), type(self.l2), type(self.lower), type(self.upper)
+        return one is float and two is float and low is float and high is float
 
     @late
     def mu(self) -> float:

@@ -35,6 +35,8 @@ def lifted(problem: Problem) -> Problem | None:
     0.5
     >>> lifted(spd1.Problem(A, b, "hinge", spd1.ElasticNet(l2=[0.5, 0.4, 0.0])))
     """
+    if problem.reg.scalar:  # the usual case, without a note
+        return None
     if "lifted" not in problem.notes:  # asked for by who chooses and by who runs
         problem.notes["lifted"] = _lifted(problem)
     near: Problem | None = problem.notes["lifted"]
