@@ -246,7 +246,8 @@ def test_only_what_the_kernels_know_is_given_to_them():
     assert kind_of(free) == "newton-gram"
     more = tall.with_regularizer(ElasticNet(l2=np.append(np.full(8, 0.1), [0.0, 0.0])))
     assert kind_of(more) == ""  # two columns without penalty
-    assert kind_of(problem_of("hinge", L2(1e-6), 200, 10)) == ""
+    assert kind_of(problem_of("hinge", L2(1e-6), 200, 10)) == "ascent"  # little data
+    assert kind_of(problem_of("hinge", L2(1e-6), 5000, 10)) == ""
     assert kind_of(problem_of("poisson", L2(1e-6), 200, 10, counts=True)) == ""
     rng = np.random.default_rng(0)
     short = sp.random_array((1000, 400), density=0.01, format="csr", rng=rng)

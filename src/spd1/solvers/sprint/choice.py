@@ -223,7 +223,7 @@ def rows_are_easy(problem: Problem) -> bool:
         return p.n <= p.d and ratio <= EASY_NET
     if p.gamma == 0.0:
         few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
-        little = p.n <= SQUARE * p.d and p.stored <= FEW_ENTRIES
+        little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
         return p.n <= p.d or little or ratio <= (EASY_FEW_COLUMNS if few else EASY_ROUGH)
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
