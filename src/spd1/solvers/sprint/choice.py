@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...kernel.prices import rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
@@ -169,7 +170,7 @@ def newton_suits(problem: Problem) -> bool:
         return False  # several threads share the products of Newton's method elsewhere
     if p.mu == 0.0:  # a column without penalty is nothing that the others take
         return True
-    short = p.stored <= SHORT_ROW * p.n
+    short = p.stored <= SHORT_ROW * p.n * rates().exp / rates().sparse_entry
     if short and p.loss.probabilities and p.n >= VERY_TALL * p.d:
         return True
     if short_rows(p) and not p.loss.probabilities:
