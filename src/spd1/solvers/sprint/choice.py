@@ -102,7 +102,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
-    if newton_suits(p):
+    if surely_easy(p) or newton_suits(p):
         return newton_kind(p)
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
@@ -181,11 +181,7 @@ def newton_suits(problem: Problem) -> bool:
     visits, and long ones cost the same either way.
     """
     p = problem
-    if p.loss.quadratic or NewtonCGWorker.objection(p):
-        return False
-    if surely_easy(p):
-        return True
-    if p.n <= SQUARE * p.d:
+    if p.n <= SQUARE * p.d or p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
     if very_short_rows(p):
         return True
@@ -210,7 +206,7 @@ def surely_easy(problem: Problem) -> bool:
     to its row does, and takes no prox.
     """
     p = problem
-    if p.mu <= p.most_faint_l2:
+    if p.mu <= p.most_faint_l2 or p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
     return p.n * row_ratio(p) <= (FAINT_ROWS if p.n >= p.d else FAINT_WIDE_ROWS)
 

@@ -34,7 +34,11 @@ def trial_pays(problem: Problem, worth: float) -> bool:
     (True, False)
     """
     p, at = problem, prices()
-    if p.n < VERY_TALL * p.d or not p.grid.row_major or not math.isfinite(worth):
+    if (
+        p.n < VERY_TALL * p.d
+        or not (p.grid.at_hand and p.grid.row_major)
+        or not math.isfinite(worth)
+    ):
         return False
     entry = at.entry if p.grid.dense else at.sparse_entry
     product = 2.0 * entry * p.stored
@@ -64,6 +68,7 @@ def products_of_a_step(problem: Problem) -> int:
     return int(found)
 
 
+@np.errstate(all="ignore")  # what overflows is no reason against products: they give up themselves
 def count(problem: Problem, l2: np.ndarray) -> int:
     """The same, counted."""
     p = problem
