@@ -23,12 +23,23 @@ from race import one_thread
 from race_problems import Instance
 from random_race import Seed, instance_of, numbers, stored_in
 
-METHODS = ("ascent", "descent", "rows", "columns", "newton", "multipliers", "few-rows")
+METHODS = (
+    "ascent",
+    "descent",
+    "newton-cg",
+    "newton-gram",
+    "rows",
+    "columns",
+    "newton",
+    "multipliers",
+    "few-rows",
+)
 TOLS = "1e-3,1e-6"
 MOST_SECONDS = 5.0  # of a run
 MOST_ROUNDS, SECONDS_OF_ROUNDS = 15, 1.0
 FAR_BEHIND = 3.0  # times the best
 LIMITS = (1.15, 1.5)
+MOST_GRAM_COLUMNS = 1500  # of newton-gram, whose matrix has as many rows
 
 
 def run_once(one: Instance, method: str, tol: float, limit: float) -> tuple[float, Any]:
@@ -36,6 +47,8 @@ def run_once(one: Instance, method: str, tol: float, limit: float) -> tuple[floa
     import spd1
     from spd1.errors import IncompatibleError
 
+    if method == "newton-gram" and one.d > MOST_GRAM_COLUMNS:
+        return math.inf, None
     A = one.columns if one.l1 > 0 else one.A
     start = time.process_time()
     try:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from spd1 import solve
 from support import oracle
+
+# Which method a test runs must not depend on the machine; processes that tests start inherit it.
+os.environ["SPD1_PRICES"] = "reference"
 
 # Compilation inside an example must not count as slowness, and a failure must repeat.
 settings.register_profile("spd1", deadline=None, derandomize=True, max_examples=60)

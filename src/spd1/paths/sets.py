@@ -14,9 +14,9 @@ import numpy as np
 from ..certificate.points import TINY
 from ..data.facts import Nobody
 from ..problem import Problem
+from ..solvers.newton.charges import charges
 from ..solvers.newton.linalg.gram import newton_on_gram
 from ..solvers.newton.linalg.working_set import Lines
-from ..solvers.newton.tuning import CALL, ENTRY, FACTOR
 from .curved_kernels import extrapolate, sweep_lines
 from .kernels import settle
 from .tuning import GRAM_PATIENCE, LINE_SWEEPS, MEMORY, NO_PREDICTION, ROOM, SETTLE_ROUNDS
@@ -126,14 +126,14 @@ def minimise_products(
     Sweeps, and Newton's step where they would take longer. G may be larger than z; ``table`` has
     l1, l2 and bounds, which are the same for all, and ``square`` is that of the targets.
     """
-    size = len(z)
+    size, at = len(z), charges()
     if size == 0:
         return
     part = G[:size, :size]
     rest = table[0, 1], table[0, 2], table[0, 3] == 0.0, square, goal
     for _ in range(SETTLE_ROUNDS):
         free = float(np.count_nonzero(z))
-        price = (FACTOR * free**3 + CALL) / (ENTRY * size * max(free, 1.0) + 1e-7)
+        price = (at.factor * free**3 + at.call) / (at.entry * size * max(free, 1.0) + 1e-7)
         if settle(G, h, z, g, *rest, GRAM_PATIENCE, max(price, 4.0)):
             return
         if newton_on_gram(part, table, z, g) <= 0.0:

@@ -36,6 +36,7 @@ from ...certificate.points import (
 from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
+from ...kernel.prices import rates
 from ...problem import ROUNDED, Problem
 from ...terms import domain_ends
 from ..base import Method
@@ -123,7 +124,8 @@ class Interior(Method):
         once = 0.0
         if problem.reg.plain and problem.loss.conjugate_net and rows_cost_less(n, d, True):
             step, once = n**3 / 3.0, 1.0 * n * n * d
-        return FLOP_SECONDS * (once + USUAL_STEPS * step) + USUAL_STEPS * STEP_SECONDS
+        flop, call = FLOP_SECONDS * rates().flop, STEP_SECONDS * rates().call
+        return flop * (once + USUAL_STEPS * step) + USUAL_STEPS * call
 
     def prepare(self, sampling: str) -> None:
         if sampling != "auto":

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engines.ledger import Ledger
+from .charges import charges
 from .linalg.gram import GramOfLines, minimise_on_gram, sweeps_until
 from .linalg.subspace import face_costs, newton_on_face, pinned
 from .linalg.working_set import Lines, forces
@@ -21,7 +22,6 @@ from .tuning import (
     CROWDED,
     DECISIONS,
     ENOUGH,
-    FACTOR,
     LEAST_SWEEPS,
     LITTLE,
     MOST_FUTILE,
@@ -139,7 +139,11 @@ class Models:
     def gram_is_cheaper(self, free: int, seconds: float) -> bool:
         """Whether Newton's step had better be taken on a Gram matrix, which serves again."""
         gram = self.gram
-        return gram is not None and gram.possible and gram.cost + FACTOR * free**3 < 2.0 * seconds
+        return (
+            gram is not None
+            and gram.possible
+            and (gram.cost + charges().factor * free**3 < 2.0 * seconds)
+        )
 
     def solve_on_gram(
         self, gram: GramOfLines, work: WorkingSet, z: np.ndarray, slope: np.ndarray

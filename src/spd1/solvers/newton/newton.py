@@ -22,6 +22,7 @@ from ...problem import Problem
 from ..base import Method, size_of
 from ..interior.interior import Interior
 from ..tuning import WELL_WITHIN
+from .charges import entry_of
 from .choice import Choice
 from .faces.base import Face, FaceState
 from .faces.choose import best_face, face_of, rows_out_of_reach
@@ -31,7 +32,7 @@ from .line_search import search
 from .models import Models, WorkingSet
 from .pace import Pace
 from .smooth import SmoothDirection
-from .tuning import ENTRY, MODELS, SLOW_EPOCH, SMOOTH_STEPS, SPARSE_ENTRY
+from .tuning import MODELS, SLOW_EPOCH, SMOOTH_STEPS
 
 __all__ = ["Newton"]
 
@@ -79,7 +80,7 @@ class Newton(Method):
         if sampling != "auto":
             raise ParameterError(f"sampling={sampling!r} means nothing to newton")
         grid = self.problem.grid
-        look = (ENTRY if grid.dense else SPARSE_ENTRY) * 2.0 * grid.stored  # seconds
+        look = entry_of(grid.dense) * 2.0 * grid.stored  # seconds
         self.pair: Pair
         self.begun = False
         self.stale = False  # whether the pair is older than the point

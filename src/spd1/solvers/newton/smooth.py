@@ -15,6 +15,7 @@ import numpy as np
 
 from ...data.blocks import Scratch
 from ...problem import Problem
+from .charges import charges, entry_of
 from .linalg.cholesky import damped_cholesky, solve_by
 from .linalg.gram import Sample
 from .linalg.sampled import SampledRows, rows_to_sample
@@ -22,19 +23,14 @@ from .linalg.subspace import conjugate_gradients
 from .tuning import (
     CG_LIMIT,
     CG_PASSES,
-    ENTRY,
     FEWEST_SAMPLED,
-    FLOP,
     HARD_PASSES,
     LARGEST_ONCE,
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
     MANY_PRODUCTS,
-    OUTER_PAIR,
     ROUGH_BALANCE,
     RUN_STEPS,
-    SPARSE_ENTRY,
-    SPREAD,
 )
 
 __all__ = ["SmoothDirection", "hardness"]
@@ -54,17 +50,19 @@ class SmoothDirection:
         self.problem = p = problem
         self.l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
         self.sample = Sample()
-        dense = p.grid.dense
-        a_pass = 2.0 * (ENTRY if dense else SPARSE_ENTRY) * p.stored  # of a curved product
+        dense, at = p.grid.dense, charges()
+        a_pass = 2.0 * entry_of(dense) * p.stored  # of a curved product
         by_reading, steps = a_pass * CG_PASSES, RUN_STEPS
         if p.loss.quadratic:  # one step says it all, if it is exact
             by_reading *= max(HARD_PASSES * math.sqrt(hardness(p)) / CG_PASSES, 1.0)
             steps = 1
-        by_rows = FLOP * p.n * p.n * (p.d + 4.0 * p.n) + (0.0 if dense else SPREAD * p.n * p.d)
+        by_rows = at.flop * p.n * p.n * (p.d + 4.0 * p.n)
+        by_rows += 0.0 if dense else at.spread * p.n * p.d
         if dense:
-            factor = FLOP * p.d * p.d * (p.n / self.stride() + p.d)
+            factor = at.flop * p.d * p.d * (p.n / self.stride() + p.d)
         else:
-            factor = OUTER_PAIR * p.stored * (p.stored / p.n) / self.stride() + FLOP * p.d**3
+            factor = at.outer_pair * p.stored * (p.stored / p.n) / self.stride()
+            factor += at.flop * p.d**3
         largest = LARGEST_ONCE if p.loss.quadratic and dense else LARGEST_SMOOTH_GRAM
         rows, columns = p.grid.shape
         if p.n > largest or not np.all(self.l2 > 0) or (p.grid.far and rows > 1):

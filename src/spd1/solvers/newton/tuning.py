@@ -1,7 +1,7 @@
 """The tuned numbers of Newton's method: prices, sizes, accuracies, patience.
 
-Prices are seconds on one core of a Xeon of 2020 and of an EPYC of 2024, which agree to within a
-factor of 1.5; only their ratios decide anything. The other numbers were set on the problems of
+Prices are seconds where the reference prices hold (``kernel/prices.py``); ``charges`` has them for
+the machine it runs on. The other numbers were set on the problems of
 ``benchmarks/race.py``: half and twice the value took longer in all. docs/laboratory/engine.md has
 the larger experiments.
 """
@@ -9,16 +9,11 @@ the larger experiments.
 from __future__ import annotations
 
 # Prices
-FLOP = 2.5e-11  # a multiplication and addition in BLAS and LAPACK
-ENTRY = 2e-10  # a multiplication and addition with an entry of dense lines, read in order
-SPARSE_ENTRY = 1.2e-9  # the same with an entry that is found by its index
-OUTER_PAIR = 1.5e-9  # a pair of entries of a sparse line, in a sum of outer products
 TURNED = 4e-9  # an entry of sparse lines when they are sorted by position
 SPREAD = 1e-9  # an entry of sparse lines that are written out as dense ones
 DROP_ENTRY = 3e-10  # an entry of a factor, a coordinate that is dropped on the way
 CG_ENTRY = 1.5e-9  # an entry of a line in a step of projected conjugate gradients, all in all
-FACTOR = 0.6 * FLOP  # times the cube of what a Cholesky factor has rows
-CALL = 2e-5  # a Newton step on a Gram matrix, however small
+FACTOR = 0.6  # of a multiplication and addition, times the cube of what a Cholesky factor has rows
 LITTLE = 1e-3  # of a Gram matrix: needs no thought
 
 # Which face, which method

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .factor import one_factor
 from .free import lifted
+from .trial import products_of_a_step, trial_pays
 from .tuning import (
-    CHEAP_DENSE,
     CHEAP_SPARSE,
     EASY_ENOUGH,
     EASY_FEW_COLUMNS,
@@ -23,11 +24,14 @@ from .tuning import (
     EASY_SQUARE,
     EASY_TALL,
     EASY_VERY_TALL,
+    FAINT_ROWS,
+    FAINT_WIDE_ROWS,
     FEW_A_ROW,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
     FEW_MOVE,
     HARD_SHARE,
+    LEAST_L1_SHARE,
     LITTLE_DENSE_DATA,
     LITTLE_SQUARE_DATA,
     MANY_DIGITS,
@@ -37,7 +41,12 @@ from .tuning import (
     SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
+    TALL_SWEEPS,
     TO_ROUNDING,
+    TRIED_DENSE,
+    TRIED_SPARSE,
+    UNTRIED_SHARE,
+    VERY_EASY,
     VERY_FEW_ROWS,
 )
 from .workers import (
@@ -93,7 +102,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
-    if newton_suits(p):
+    if surely_easy(p) or newton_suits(p):
         return newton_kind(p)
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
@@ -153,6 +162,17 @@ def short_rows(problem: Problem) -> bool:
     return p.n > SQUARE * p.d and p.d > FEW_LINES and p.stored <= FEW_A_ROW * p.n
 
 
+def very_short_rows(problem: Problem) -> bool:
+    """Whether rows are so many and so short that beginning one costs as much as its entries.
+
+    Visits begin a row twice and take a prox, matrices of the curvature skip from entry to entry:
+    products took 0.5 to 1.3 of the time of the best of them (generated data, 3 to 9 entries a row).
+    """
+    p = problem
+    rows = p.grid.row_major and p.stored > SMALL_COPY  # else there are sweeps over columns
+    return rows and p.n >= VERY_TALL * p.d and p.stored <= FEW_A_ROW * p.n
+
+
 def newton_suits(problem: Problem) -> bool:
     """Whether tall data had better be solved by Newton's steps than row by row.
 
@@ -163,31 +183,49 @@ def newton_suits(problem: Problem) -> bool:
     p = problem
     if p.n <= SQUARE * p.d or p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
+    if very_short_rows(p):
+        return True
     if newton_kind(p) == "newton-cg" and too_hard_for_products(p):
         return False
     if p.grid.crew is not None and p.stored > SHARED_PRODUCTS:
         return False  # several threads share the products of Newton's method elsewhere
     if p.mu == 0.0:  # a column without penalty is nothing that the others take
         return True
-    short = p.stored <= SHORT_ROW * p.n
-    if short and p.loss.probabilities and p.n >= VERY_TALL * p.d:
+    short = p.stored <= SHORT_ROW * p.n * rates().exp / rates().sparse_entry
+    if short and p.n >= VERY_TALL * p.d and (p.loss.probabilities or row_ratio(p) <= VERY_EASY):
         return True
     if short_rows(p) and not p.loss.probabilities:
         return False
     return AscentWorker.objection(p) != "" or row_ratio(p) > EASY_ENOUGH or not rows_are_easy(p)
 
 
+def surely_easy(problem: Problem) -> bool:
+    """Whether l2 is so strong that a few products with the curvature make a step of Newton's.
+
+    No direction is curved more than all rows together. A product reads an entry twice, as a visit
+    to its row does, and takes no prox.
+    """
+    p = problem
+    if p.mu <= p.most_faint_l2 or p.loss.quadratic or NewtonCGWorker.objection(p):
+        return False
+    return p.n * row_ratio(p) <= (FAINT_ROWS if p.n >= p.d else FAINT_WIDE_ROWS)
+
+
 def too_hard_for_products(problem: Problem) -> bool:
     """Whether a matrix of the curvature costs less than the products a step may take.
 
-    These grow with the root of the curvature along a column over l2. On a9a and on the paper's
-    1000 x 100 Newton's method with matrices took half the time.
+    A trial on a few rows tells, if it costs little. Else: products grow with the root of the
+    curvature along a column over l2. On a9a and on the paper's 1000 x 100 Newton's method with
+    matrices took half the time.
     """
-    p = problem
+    p, worth = problem, worth_of_a_gram(problem)
     l2 = np.asarray(p.reg.l2, dtype=float)
     least = float(l2[l2 > 0.0].min())
     bend = p.grid.square_sum / p.n / min(p.n, p.d)
-    return math.sqrt(bend / (least * p.gamma)) > HARD_SHARE * worth_of_a_gram(p)
+    share = math.sqrt(bend / (least * p.gamma)) / worth
+    if share > UNTRIED_SHARE and trial_pays(p, worth):
+        return products_of_a_step(p) > (TRIED_DENSE if p.grid.dense else TRIED_SPARSE) * worth
+    return share > HARD_SHARE
 
 
 def newton_kind(problem: Problem) -> str:
@@ -202,13 +240,22 @@ def newton_kind(problem: Problem) -> str:
 
 
 def gram_is_cheap(problem: Problem) -> bool:
-    """Whether least squares on tall data had better add up a Gram matrix once and for all."""
-    p = problem
+    """Whether least squares on tall data had better add up a Gram matrix once and for all.
+
+    It takes a multiplication for every column and entry. Sweeps over columns take as many passes as
+    their number that moves asks for: the more, the smaller l1 is beside the one that moves none.
+    """
+    p, at, rate = problem, prices(), rates()
     if not p.loss.quadratic or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
         return False
-    if p.grid.dense:
-        return p.d <= CHEAP_DENSE
-    return p.stored <= CHEAP_SPARSE * p.n and p.d <= FEW_LINES
+    if p.d > FEW_LINES:
+        return False
+    if not p.grid.dense:
+        pair = rate.scattered_entry / rate.sparse_entry
+        return p.stored * pair <= CHEAP_SPARSE * p.n
+    share = float(np.max(p.reg.l1)) / max(float(np.max(np.abs(p.pull_at_zero))), 1e-300)
+    sweeps = TALL_SWEEPS / math.sqrt(max(share, LEAST_L1_SHARE))
+    return p.d * at.flop <= sweeps * at.entry
 
 
 def rows_are_easy(problem: Problem) -> bool:

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from ...problem import Problem
-from ..newton.tuning import ENTRY, SPARSE_ENTRY
+from ..newton.charges import entry_of
 from .tuning import PASS_LEVELS, ROUND_SECONDS, TESTED, WIRE_SECONDS
 
 __all__ = ["Rhythm", "price_of_round"]
@@ -20,8 +20,7 @@ __all__ = ["Rhythm", "price_of_round"]
 def price_of_round(problem: Problem) -> float:
     """What a round costs beside its passes, in passes: a wait, and vectors on their way."""
     p, tiles = problem, problem.grid.shape[0]
-    entry = ENTRY if p.grid.dense else SPARSE_ENTRY
-    a_pass = 2.0 * entry * p.stored / tiles  # tiles work at the same time
+    a_pass = 2.0 * entry_of(p.grid.dense) * p.stored / tiles  # tiles work at the same time
     wire = WIRE_SECONDS * (p.n + 2.0 * tiles * p.d)
     return (ROUND_SECONDS + wire) / max(a_pass, 1e-300)
 

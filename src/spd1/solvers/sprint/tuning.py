@@ -40,7 +40,11 @@ LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
 MANY_DIGITS = 1e-4  # tol, below which Newton's steps in the span of the rows do better ...
 VERY_FEW_ROWS = 80  # ... on so many dense rows, of a smooth loss
 MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
-CHEAP_DENSE, CHEAP_SPARSE = 150, 20  # ... if it takes no more products an entry
+CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
+# ... or dense data takes less for its matrix than for this over the root of l1, as a share of the
+# largest, sweeps: 8000 x 85 and 8000 x 130 took 3 to 13 at 0.3, 4 to 37 at 0.05, 8 to no end at
+# 0.003
+TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 STRETCH = 10  # passes at most between two looks
 UNTIL_SLOW = 8.0  # passes before their pace tells whether there is any hope, ...
@@ -63,6 +67,10 @@ EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 EASY_SQUARE = 30.0  # up to twice as many
 EASY_LOGISTIC = 0.1  # sixteen times as many: Newton's steps take less than proxes
 EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the alternative
+# n times that mean bounds the curvature of every direction, over l2: up to here Newton's steps by
+# products took 0.4 to 0.9 of the time of visits (seeds 150, 157, 174, 186, 198)
+FAINT_ROWS, FAINT_WIDE_ROWS = 40.0, 5.0  # at least as many rows as columns, or fewer
+VERY_EASY = 0.01  # that mean, up to which short rows of very tall data are left to products, too
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's;
 # hinges on dense data of up to 30,000 entries took 0.1 to 0.5 of the time of Newton's method on the
 # dual, and 1.07 where they gave up (17 draws of the random race's dense data, ratios 44 to 1,800)
@@ -106,12 +114,22 @@ UNMOVED = 1e100  # ... and what stands for it: no step
 ENOUGH_DESCENT = 1e-4  # of what the slope promises
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
-FEWEST_PRODUCTS = 6  # of a step, whatever its matrix would cost, which is so many products: ...
+FEWEST_PRODUCTS = 6  # of a step, whatever its matrix would cost, at the reference prices: ...
 GRAM_OF_DENSE = 0.15  # ... a column of dense data,
 GRAM_OF_SPARSE, FACTOR_OF_SPARSE = 0.35, 0.01  # an entry of a sparse row, and for the factor ...
 LARGEST_WORTH = 1500  # ... of so many columns at most
 FAR_MORE = 2.0  # times that many: no hope for the step
 HARD_SHARE = 0.95  # of that many: the root of hardness up to which a step takes fewer
+# Products of a trial over those that a matrix is worth, up to which steps are left to conjugate
+# gradients: seeds 0-59 and 120-200, a9a and generated data. Dense: 0.3, 0.5 and 0.9 (0.9, 0.7 and
+# 0.4 of the time of matrices), 1.3 (1.4); sparse: 1.6 (0.7), 6.6 (2.2, a9a)
+TRIED_DENSE, TRIED_SPARSE = 1.0, 1.9
+UNTRIED_SHARE = 0.3  # of the root of hardness over that worth, up to which there is no trial
+TRIAL_ROWS = 4  # a column, that are tried, ...
+TRIAL_ACCURACY = 1e-3  # ... until so much of the gradient is left, ...
+TRIAL_PRODUCTS = 25  # ... or so many products are taken, ...
+TRIAL_SHARE = 0.1  # ... where that is at most this share of the seconds that matrices take
+STEPS_OF_A_RUN = 6  # of Newton's, roughly
 STEPS_THAT_TELL = 4  # a residual that has not fallen in this share of them is no good sign
 TO_ROUNDING = 1e-12  # of the objective: a gap below it that no longer falls is rounding, ...
 UNTIL_EXACTLY = (
@@ -120,7 +138,7 @@ UNTIL_EXACTLY = (
 EXACTLY = 1e-6  # ... and of tol below it so much is aimed at: x is asked for, whose square is gap
 FEWEST_STEPS = 100.0  # passes of a call: a step is some dozen of them
 EASY_ENOUGH = 0.5  # mean of |a_i|^2 / (n l2 gamma), up to which tall data is left to ascent
-SHORT_ROW = 30  # entries of a row, up to which a prox counts
+SHORT_ROW = 30  # entries of a row, up to which a prox counts, at the reference prices
 FEW_DENSE_COLUMNS = 80  # whose matrix is added up within the kernel
 LITTLE_DENSE_DATA = 200_000  # entries, up to which it is added up at once
 SHARED_PRODUCTS = 1_000_000  # entries, from which on threads are worth more than one kernel

@@ -11,6 +11,7 @@ from ...certificate.gap import Certificate, certificate_of, relative
 from ...certificate.points import Pair, pair_of
 from ...certificate.segments import shrunk_pair
 from ...data.matrix import Dense
+from ...kernel.prices import rates
 from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
@@ -244,9 +245,11 @@ def worth_of_a_gram(problem: Problem) -> float:
     p = problem
     if p.n <= SQUARE * p.d or p.d > LARGEST_WORTH:
         return math.inf
+    rate = rates()
     if p.grid.dense:
-        return GRAM_OF_DENSE * p.d
-    return GRAM_OF_SPARSE * p.stored / p.n + FACTOR_OF_SPARSE * p.d**3 / p.stored
+        return GRAM_OF_DENSE * p.d * rate.flop / rate.entry
+    pairs = GRAM_OF_SPARSE * p.stored / p.n * rate.scattered_entry
+    return (pairs + FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop) / rate.sparse_entry
 
 
 class NewtonCGWorker:

@@ -18,20 +18,16 @@ from ....data.blocks import Scratch
 from ....data.crew import ALONE_PRODUCT, block_of, each, multiplied, summed, symmetric
 from ....data.grid import Grid
 from ....data.products import line_lengths
+from ..charges import charges
 from ..tuning import (
-    CALL,
     CHORD,
     ENOUGH,
-    ENTRY,
-    FACTOR,
-    FLOP,
     GRAM_DECISIONS,
     GRAM_SWEEPS,
     LARGEST_GRAM,
     LITTLE,
     MOST_GRAM_SWEEPS,
     NEARLY_SET,
-    OUTER_PAIR,
     PAID_BACK,
     SAMPLE,
     SAVED_SWEEPS,
@@ -40,7 +36,6 @@ from ..tuning import (
     SLOW_STEPS,
     SPARSE_BYTES,
     SPARSE_SHARE,
-    TURNED,
     WIDEST,
     WORTH,
     WORTH_ONCE,
@@ -98,7 +93,7 @@ def minimise_on_gram(
     err: when sweeps have ``spent`` as much as Newton's step costs, that is taken. Returns what
     sweeps have spent since.
     """
-    sweeps = GRAM_SWEEPS
+    sweeps, at = GRAM_SWEEPS, charges()
     size = len(z)
     last = math.inf
     for _ in range(GRAM_DECISIONS):
@@ -109,8 +104,8 @@ def minimise_on_gram(
             return spent
         free = int(np.count_nonzero(~pinned(z, table)))
         more = sweeps_until(goal, left, rate)
-        newton = FACTOR * free**3 + CALL
-        sweep = ENTRY * size * free + 1e-7
+        newton = at.factor * free**3 + at.call
+        sweep = at.entry * size * free + 1e-7
         if spent + more * sweep < newton or last <= 0.0:
             sweeps = int(min(more + 2.0, MOST_GRAM_SWEEPS))
             spent += sweeps * sweep
@@ -207,12 +202,12 @@ class GramOfLines:
 
     def price(self, lines: Lines, chosen: np.ndarray) -> float:
         """Seconds that G takes if none of it is known."""
-        k, stride = lines.count, self.stride_for(lines.count, lines.width)
+        k, stride, at = lines.count, self.stride_for(lines.count, lines.width), charges()
         if lines.dense:
-            return FLOP * 0.5 * k * k * lines.width / stride
-        pairs = OUTER_PAIR * SKEW * lines.entries * lines.entries / lines.width / stride
+            return at.flop * 0.5 * k * k * lines.width / stride
+        pairs = at.outer_pair * SKEW * lines.entries * lines.entries / lines.width / stride
         at_hand = self.rows is not None or self._turned(chosen)
-        return pairs + (0.0 if at_hand else TURNED * lines.entries) + 1e-9 * k * k
+        return pairs + (0.0 if at_hand else at.turned * lines.entries) + 1e-9 * k * k
 
     def fits(self, lines: Lines) -> bool:
         """Whether G is small enough, and reads less than sweeps over lines would."""

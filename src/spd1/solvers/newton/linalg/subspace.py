@@ -17,17 +17,14 @@ from scipy.linalg import solve_triangular
 from ....data.crew import multiplied, symmetric
 from ....data.facts import Reads
 from ....kernel.jit import helper, kernel
+from ..charges import charges
 from ..tuning import (
     BENT,
-    CG_ENTRY,
     CG_EXPECTED,
-    DROP_ENTRY,
     DROPS,
     FACE_CG_ACCURACY,
     FACE_CG_LIMIT,
-    FLOP,
     LARGEST_FACTOR,
-    SPREAD,
 )
 from .cholesky import damped_cholesky, solve_by
 from .working_set import Lines
@@ -174,19 +171,19 @@ def face_costs(lines: Lines, curved: bool) -> tuple[float, float, float]:
     H of more lines than they are long has a factor in the margins if every line is ``curved`` by
     an l2 > 0 of its own; if not, many will be dropped.
     """
-    count, width = lines.count, lines.width
-    spread = 0.0 if lines.dense else SPREAD * count * width
-    factor = FLOP * count * count * (0.5 * width + 0.6 * count) + spread
+    count, width, at = lines.count, lines.width, charges()
+    spread = 0.0 if lines.dense else at.spread * count * width
+    factor = at.flop * count * count * (0.5 * width + 0.6 * count) + spread
     if count > width:
-        factor += DROP_ENTRY * count * count * min(count - width, DROPS)
+        factor += at.drop_entry * count * count * min(count - width, DROPS)
     if count > LARGEST_FACTOR:
         factor = math.inf
-    inside = FLOP * width * width * (1.5 * count + 0.6 * width) + spread
+    inside = at.flop * width * width * (1.5 * count + 0.6 * width) + spread
     if not curved or width > LARGEST_FACTOR:
         inside = math.inf
     if 8.0 * count * width > lines.most:  # both make a dense copy
         factor = inside = math.inf
-    return factor, inside, CG_ENTRY * lines.entries * CG_EXPECTED
+    return factor, inside, at.cg_entry * lines.entries * CG_EXPECTED
 
 
 def _bent(lines: Lines, bend: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from ....data.lines import CopiedLines
 from ....data.matrix import Dense
 from ....data.products import line_lengths
 from ....data.tile_work import Down, gram_of_some_columns
-from ..tuning import ENTRY, SPARSE_ENTRY
+from ..charges import entry_of
 from .gram_kernels import sum_outer_products_of_rows
 from .working_set import Lines, descend
 
@@ -81,7 +81,7 @@ class TileLines(Lines):
     @property
     def sweep(self) -> float:
         """Seconds of a sweep: a pass, and what it does with the lines."""
-        return (ENTRY if self.dense else SPARSE_ENTRY) * 2.0 * self.entries
+        return entry_of(self.dense) * 2.0 * self.entries
 
     def dots(self, vector: np.ndarray) -> np.ndarray:
         """The product of every line with a vector."""

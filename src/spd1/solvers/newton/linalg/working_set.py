@@ -12,7 +12,7 @@ from ....data.crew import Crew, each, summed
 from ....data.facts import Reads
 from ....data.products import spread_lines
 from ....kernel.jit import by_layout, kernel
-from ..tuning import ENTRY, SPARSE_ENTRY
+from ..charges import entry_of
 from .coordinate import best_end, minimiser
 from .sweeps_together import descend_by, worth_a_team
 
@@ -280,7 +280,7 @@ class Lines:
     @property
     def sweep(self) -> float:
         """Seconds of a sweep: it uses each entry of its lines, and again where it moves."""
-        return (ENTRY if self.dense else SPARSE_ENTRY) * 2.0 * self.entries
+        return entry_of(self.dense) * 2.0 * self.entries
 
     def dots(self, vector: np.ndarray) -> np.ndarray:
         """The product of every line with a vector."""
