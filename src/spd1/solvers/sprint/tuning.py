@@ -17,7 +17,7 @@ MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
 MANY_MOVE = (
-    0.5  # columns that move after the first sweeps, over rows, beyond which others do better
+    50  # columns that move after the first sweeps, over rows, beyond which others do better
 )
 SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
