@@ -13,7 +13,7 @@ least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth 
 e^r at most along a step that moves no margin by more than r / growth, and a step that is
 log(1 + r) / r as long never climbs: long steps are shortened so.
 
-Slow sweeps have momentum, see ``momentum``.
+Slow sweeps have momentum, see ``momentum``. A look is taken where the last sweep ended.
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ import math
 from ...data.strides import largest_entry, line_dot, line_square
 from ...kernel.jit import kernel
 from ...kernel.rng import index
-from .ascent import LOOKS, PATIENT, hopeless
-from .momentum import leap_back
-from .sweeps import anew, curved_step, dual_value, flat_step, margins_of
+from .ascent import LOOKS, PATIENT, entries_of, hopeless
+from .momentum import settle
+from .sweeps import anew, curved_step, dual_value, flat_step, margins_of, penalty_of
 from .tuning import (
     FIRST_SWEEPS,
     GOOD,
     MANY_LOOKS,
-    MANY_MOVE,
     NEARLY_THERE,
     SHARPER_SWEEPS,
     SLOW_LOOK,
     SLOW_SWEEP,
     SLOW_SWEEPS,
-    SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
 )
@@ -100,12 +98,11 @@ def descend(
     alive, ws, active = places[0], places[1], places[2]
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
-    count, typical, stored = 0, 0.0, 0
+    count, stored = 0, 0
     for j in range(d):
         stored += L.line_length(j)
         norms[j] = line_square(L, j, c)
         peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
-        typical += norms[j] / d
         if norms[j] > 0.0:
             alive[count] = j
             count += 1
@@ -113,16 +110,18 @@ def descend(
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = 1.0 + per_entry * margins_of(L, alive, count, x, u)
+    swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
-        penalty, nonzero = 0.0, 0
-        for k in range(count):
-            z = x[alive[k]]
-            penalty += l1 * abs(z) + 0.5 * l2 * z * z
-            nonzero += z != 0.0
-        if flat > 0.0 and looks > 0:
-            for i in range(n):
-                u[i] = m[i] / flat + b[i]
-        primal = penalty + anew(u, b, c, loss, y, m, W)
+        more = True
+        while more:  # where the last sweep ended; if that is higher, what momentum has made of it
+            if flat > 0.0 and looks > 0:
+                for i in range(n):
+                    u[i] = m[i] / flat + b[i]
+            primal = penalty_of(x, alive, count, l1, l2) + anew(u, b, c, loss, y, m, W)
+            more = swapped and not primal <= value
+            if swapped:
+                settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, more)
+            swapped = False
         top = 0.0
         for k in range(count):
             j = alive[k]
@@ -194,17 +193,17 @@ def descend(
                 active[k], active[other] = active[other], active[k]
             drawn += among
             if flat > 0.0:
-                largest, squares, value, speed, read = flat_step(
+                largest, squares, value, speed = flat_step(
                     L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
                     speed, value,
                 )  # fmt: skip
             else:
-                largest, squares, value, speed, read = curved_step(
+                largest, squares, value, speed = curved_step(
                     L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
                     peaks, b, c, l1, l2, growth, loss, fast, speed, value,
                 )  # fmt: skip
                 settled = not value < math.inf
-            visited += read
+            visited += entries_of(L, active, among)
             slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
             before = squares
             if slow_ones >= SLOW_SWEEPS and not fast:
@@ -223,8 +222,9 @@ def descend(
                         active[among] = ws[k]
                         among += 1
                 settled = settled or among == 0
-        if flat > 0.0 and speed > 0.0:  # a sweep ends lower than what momentum makes of it
-            leap_back(ws, wanted, x, x_last, m, v_last)
+        swapped = speed > 0.0
+        if swapped:  # most sweeps end lower than what momentum makes of them
+            settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, True)
         passes += per_entry * visited
     passes += per_entry * margins_of(L, alive, count, x, u)  # without the rounding of all the moves
     if latest and count == whole:

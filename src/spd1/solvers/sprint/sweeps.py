@@ -33,15 +33,11 @@ def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
 
 @helper
 def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
-    """Visit some columns once, least squares.
-
-    Returns the largest pull, the sum of their squares, and how many entries were read.
-    """
-    largest, squares, read = 0.0, 0.0, 0
+    """Visit some columns once, least squares: the largest pull and the sum of their squares."""
+    largest, squares = 0.0, 0.0
     for k in range(count):
         j = which[k]
         h = bends[j]
-        read += L.line_length(j)
         z = h * x[j] - line_dot(L, j, m)
         x_new = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2)
         step = x_new - x[j]
@@ -51,16 +47,15 @@ def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
             largest = max(largest, pull)
             squares += pull * pull
             add_line(L, j, flat * step, m)
-    return largest, squares, read
+    return largest, squares
 
 
 @helper
 def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
     """The same for other losses, as far as their bends tell."""
-    largest, squares, read = 0.0, 0.0, 0
+    largest, squares = 0.0, 0.0
     for k in range(count):
         j = which[k]
-        read += L.line_length(j)
         g, h = pull_and_bend(L, j, m, W)
         z = h * x[j] - g
         step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
@@ -73,7 +68,7 @@ def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
                 step *= math.log1p(r) / r
             shift_along(L, j, step, u, m, W)
             x[j] += step
-    return largest, squares, read
+    return largest, squares
 
 
 @helper
@@ -144,10 +139,10 @@ def flat_step(
 ):  # fmt: skip
     """A sweep of least squares, and the momentum after it, if there is any.
 
-    Returns the largest pull, the sum of their squares, the objective, the sweeps since momentum
-    began, and how many entries were read; without momentum objective and sweeps as they were.
+    Returns the largest pull, the sum of their squares, the objective and the sweeps since momentum
+    began; without momentum the last two as they were.
     """
-    largest, squares, read = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+    largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
     if fast:
         share = speed / (speed + SLOW_START)
         leap(L, active, among, share, x, x_last, m, m_last, flat)
@@ -158,7 +153,7 @@ def flat_step(
             now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
             speed = 0.0
         value = now
-    return largest, squares, value, speed, read
+    return largest, squares, value, speed
 
 
 @helper
@@ -167,7 +162,7 @@ def curved_step(
     l1, l2, growth, loss, fast, speed, value,
 ):  # fmt: skip
     """The same for other losses: a sweep that climbs is taken back, and the objective is known."""
-    largest, squares, read = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
+    largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
     descends = False
     if fast:
         share = speed / (speed + SLOW_START)
@@ -185,4 +180,4 @@ def curved_step(
         u_before[i] = u[i]
     for k in range(among):
         x_before[active[k]] = x[active[k]]
-    return largest, squares, value, speed, read
+    return largest, squares, value, speed

@@ -16,10 +16,7 @@ CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
 MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
-MANY_MOVE = (
-    50  # columns that move after the first sweeps, over rows, beyond which others do better
-)
-SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
+SMALL_SHARE = 0.1  # of the curvature of a column: an l2 below it is faint
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will do
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
@@ -36,7 +33,7 @@ FEW_MOVE = 0.05  # ... of the largest l1, below which these are not even tried
 CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
 )
-LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
+LITTLE_WORK = 1e7  # ... so many visits to an entry, about 10 ms
 MANY_DIGITS = 1e-4  # tol, below which Newton's steps in the span of the rows do better ...
 VERY_FEW_ROWS = 80  # ... on so many dense rows, of a smooth loss
 MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
