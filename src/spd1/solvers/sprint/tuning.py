@@ -69,7 +69,8 @@ ENTRIES_A_COLUMN = 1.0  # ... entries a column, beyond which new numbers take lo
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
-SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
+SMALL_COPY = 100_000  # entries that may be copied to have rows where there are columns: 1 MB
+COLUMNS_COPY = 1_000_000  # the same the other way round, with l1: a copy takes a few passes
 
 # Ascent where a column has no penalty, see ``free``
 MOST_CENTRED = 2  # such columns
