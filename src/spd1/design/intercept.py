@@ -204,11 +204,12 @@ class Design:
             return False
         return bool(np.asarray(self.X).dtype == np.float64)
 
-    def centred(self, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    def centred(self, weight: Any, by_columns: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """X minus its weighted means, and the means; kept for the next problem of the fit.
 
-        The weights are kept with them, a copy: another array may hold other weights, and so may the
-        same one later.
+        It is a copy in any case, so columns lie in one piece where they will be visited. The
+        weights are kept with it, a copy: another array may hold other weights, and so may the same
+        one later.
         """
         kept = getattr(self, "_centred", None)
         if kept is None or not _same(kept[0], weight):
@@ -217,14 +218,15 @@ class Design:
             flat = constant_columns(X)
             mean[flat] = X[0, flat]  # else rounding would leave something of a constant column
             held = None if weight is None else np.array(weight, dtype=float)
-            self._centred = kept = (held, X - mean, mean)
+            order: Any = "F" if by_columns else "K"
+            self._centred = kept = (held, np.subtract(X, mean, order=order), mean)
         return kept[1], kept[2]
 
     def solve_centred(
         self, b: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
     ) -> Result:
         """Least squares: the best intercept for any x is mean(b) - mean(X)'x."""
-        X, mean = self.centred(weight)
+        X, mean = self.centred(weight, by_columns=not reg.plain)
         b = np.asarray(b, dtype=float)
         level = float(b[0] if np.all(b == b[0]) else np.average(b, weights=weight))
         options = dict(options)

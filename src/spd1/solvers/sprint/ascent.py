@@ -180,8 +180,9 @@ def ascend(
     scale = -1.0 / l2
     rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     reach = np.empty(n)
-    count, total, start = 0, 0.0, 0.0
+    count, total, start, stored = 0, 0.0, 0.0, 0
     for i in range(n):
+        stored += A.line_length(i)
         reach[i] = c[i] * own_square(A, i) / l2
         total += reach[i]
         start += c[i] * loss.phi(0.0, b[i])
@@ -207,7 +208,7 @@ def ascend(
             moved, gap, seen, shift, kept = visit_rows(
                 A, b, c, reach, loss, l1, scale, watch, near, y, u, G, order, active, rows
             )
-            passes += active / max(count, 1)
+            passes += 1.0 if active == count else entries_of(A, order, active) / max(stored, 1)
             visits += 1
             if watch == KINKS:
                 near, active = APART_ENOUGH * shift / active, kept
@@ -263,6 +264,15 @@ def ascend(
             off = min(max(gap / max(now * pace(now, before, long_before), 0.1 * now), 0.1), 10.0)
             of_moves, now, before = of_moves * off, now * off, before * off
     return looks, passes, largest
+
+
+@helper
+def entries_of(A, which, count):
+    """How many entries some lines have."""
+    total = 0
+    for k in range(count):
+        total += A.line_length(which[k])
+    return total
 
 
 @helper

@@ -15,6 +15,7 @@ from .free import lifted
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     CHEAP_SPARSE,
+    COLUMNS_COPY,
     EASY_ENOUGH,
     EASY_FEW_COLUMNS,
     EASY_LOGISTIC,
@@ -112,7 +113,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return "ascent"
     if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
         return ""
-    return "descent" if small or not p.grid.row_major else ""
+    return "descent" if p.stored <= COLUMNS_COPY or not p.grid.row_major else ""
 
 
 def factors_settle(problem: Problem, tol: float) -> bool:

@@ -13,7 +13,7 @@ least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth 
 e^r at most along a step that moves no margin by more than r / growth, and a step that is
 log(1 + r) / r as long never climbs: long steps are shortened so.
 
-Slow sweeps have momentum, see ``momentum``.
+Slow sweeps have momentum, see ``momentum``. A look is taken where the last sweep ended.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ import math
 from ...data.strides import largest_entry, line_dot, line_square
 from ...kernel.jit import kernel
 from ...kernel.rng import index
-from .ascent import LOOKS, PATIENT, hopeless
-from .sweeps import anew, curved_step, dual_value, flat_step, margins_of
+from .ascent import LOOKS, PATIENT, entries_of, hopeless
+from .momentum import settle
+from .sweeps import anew, curved_step, dual_value, flat_step, margins_of, penalty_of
 from .tuning import (
     FIRST_SWEEPS,
     GOOD,
     MANY_LOOKS,
-    MANY_MOVE,
     NEARLY_THERE,
     SHARPER_SWEEPS,
     SLOW_LOOK,
     SLOW_SWEEP,
     SLOW_SWEEPS,
-    SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNTIL_PACE_COUNTS,
 )
@@ -99,34 +98,36 @@ def descend(
     alive, ws, active = places[0], places[1], places[2]
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
-    count, typical = 0, 0.0
+    count, stored = 0, 0
     for j in range(d):
+        stored += L.line_length(j)
         norms[j] = line_square(L, j, c)
         peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
-        typical += norms[j] / d
         if norms[j] > 0.0:
             alive[count] = j
             count += 1
-    passes, looks, best, latest, whole, drawn = 1.0, 0, -math.inf, False, count, 0
-    per_column, sharp = 1.0 / max(count, 1), GOOD
+    looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
+    per_entry, alive_entries = 1.0 / max(stored, 1), stored
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
-    margins_of(L, alive, count, x, u)
+    passes = 1.0 + per_entry * margins_of(L, alive, count, x, u)
+    swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
-        penalty, nonzero = 0.0, 0
-        for k in range(count):
-            z = x[alive[k]]
-            penalty += l1 * abs(z) + 0.5 * l2 * z * z
-            nonzero += z != 0.0
-        if flat > 0.0 and looks > 0:
-            for i in range(n):
-                u[i] = m[i] / flat + b[i]
-        primal = penalty + anew(u, b, c, loss, y, m, W)
+        more = True
+        while more:  # where the last sweep ended; if that is higher, what momentum has made of it
+            if flat > 0.0 and looks > 0:
+                for i in range(n):
+                    u[i] = m[i] / flat + b[i]
+            primal = penalty_of(x, alive, count, l1, l2) + anew(u, b, c, loss, y, m, W)
+            more = swapped and not primal <= value
+            if swapped:
+                settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, more)
+            swapped = False
         top = 0.0
         for k in range(count):
             j = alive[k]
             G[j] = line_dot(L, j, m)
             top = max(top, abs(G[j]))
-        passes += count * per_column
+        passes += per_entry * alive_entries
         theta, dual = 1.0, -math.inf
         inside = min(1.0, l1 / top) if l1 > 0.0 and top > 0.0 else 1.0
         scale, more = inside, True
@@ -148,35 +149,35 @@ def descend(
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        patience = PATIENT if cheap else 2 if flat > 0.0 else UNTIL_PACE_COUNTS
+        patience = PATIENT if cheap or flat > 0.0 else UNTIL_PACE_COUNTS
         if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
         # there is time to wait for a pace that lasts, and with momentum one look tells little
-        back = looks // 2 if cheap else 3 if fast and looks > 3 else 1
+        back = looks // 2 if cheap or fast else 1
         if looks > patience and hopeless(record, looks, tol * size, left, back):
             break
-        crowded = l1 > 0.0 and l2 < SMALL_SHARE * typical and nonzero > MANY_MOVE * n
-        if looks == 2 and crowded and not cheap:
-            break  # so many columns move that sweeps will be slow
         # columns that are zero at the optimum, by the gap of this very y
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
-        kept, wanted = 0, 0
+        kept, wanted, alive_entries, wanted_entries = 0, 0, 0, 0
         for k in range(count):
-            j = alive[k]
+            j, length = alive[k], L.line_length(alive[k])
             if x[j] != 0.0 or theta * abs(G[j]) + math.sqrt(norms[j]) * radius >= l1:
                 alive[kept] = j
                 kept += 1
+                alive_entries += length
                 if x[j] != 0.0 or abs(G[j]) > l1:
                     ws[wanted] = j
                     wanted += 1
+                    wanted_entries += length
         count = kept
         # Pulls that are small beside the gap are no reason to go on: it grows with l1 by the
         # largest of them, and with l2 by their squares.
         slack = max(sharp * gap, NEARLY_THERE * tol * size)
         enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
-        most = FIRST_SWEEPS * wanted if looks == 1 else max(SWEEPS_A_LOOK * wanted, 2 * count)
+        most = max(SWEEPS_A_LOOK * wanted_entries, 2 * alive_entries)
+        most = FIRST_SWEEPS * wanted_entries if looks == 1 else most
         most *= 1 + looks // MANY_LOOKS
-        most = min(most, (budget - passes) / per_column)
+        most = min(most, (budget - passes) / per_entry)
         visited, settled, among, value = 0.0, False, wanted, primal
         for k in range(wanted):
             x_before[ws[k]] = x[ws[k]]
@@ -202,7 +203,7 @@ def descend(
                     peaks, b, c, l1, l2, growth, loss, fast, speed, value,
                 )  # fmt: skip
                 settled = not value < math.inf
-            visited += among
+            visited += entries_of(L, active, among)
             slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
             before = squares
             if slow_ones >= SLOW_SWEEPS and not fast:
@@ -221,8 +222,11 @@ def descend(
                         active[among] = ws[k]
                         among += 1
                 settled = settled or among == 0
-        passes += per_column * visited
-    margins_of(L, alive, count, x, u)  # without the rounding of all the moves
+        swapped = speed > 0.0
+        if swapped:  # most sweeps end lower than what momentum makes of them
+            settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, True)
+        passes += per_entry * visited
+    passes += per_entry * margins_of(L, alive, count, x, u)  # without the rounding of all the moves
     if latest and count == whole:
         for j in range(d):
             best_G[j] = G[j]

@@ -26,6 +26,7 @@ __all__ = [
     "keep_or_return",
     "leap",
     "leap_back",
+    "settle",
     "sum_anew",
 ]
 
@@ -123,3 +124,20 @@ def leap_back(which, count, x, x_last, v, v_last):
         v[i] = v_last[i]
     for k in range(count):
         x[which[k]] = x_last[which[k]]
+
+
+@helper
+def settle(which, count, x, x_last, v, v_last, trade):
+    """Let what is there be the last ones, and the last ones be there if they are to trade places.
+
+    After a leap these are what the sweep has led to, most often the lower of the two.
+    """
+    for i in range(len(v)):
+        at = v[i]
+        v[i] = v_last[i] if trade else at
+        v_last[i] = at
+    for k in range(count):
+        j = which[k]
+        at = x[j]
+        x[j] = x_last[j] if trade else at
+        x_last[j] = at

@@ -94,12 +94,15 @@ def flat_loss(m, flat):
 
 @helper
 def margins_of(L, which, count, x, u):
-    """A x, where other columns are zero."""
+    """A x, where other columns are zero; returns how many entries were read."""
+    read = 0
     for i in range(len(u)):  # slices would take seconds to compile
         u[i] = 0.0
     for k in range(count):
         if x[which[k]] != 0.0:
             add_line(L, which[k], x[which[k]], u)
+            read += L.line_length(which[k])
+    return read
 
 
 @helper

@@ -16,10 +16,7 @@ CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
 MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-12  # of c: Newton's weights are not smaller
-MANY_MOVE = (
-    0.5  # columns that move after the first sweeps, over rows, beyond which others do better
-)
-SMALL_SHARE = 0.1  # ... where l2 is less than this share of the curvature of a column
+SMALL_SHARE = 0.1  # of the curvature of a column: an l2 below it is faint
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will do
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
@@ -36,7 +33,7 @@ FEW_MOVE = 0.05  # ... of the largest l1, below which these are not even tried
 CHEAP_SWEEPS = (
     150_000  # entries, up to which slow sweeps take less than what others begin with: ...
 )
-LITTLE_WORK = 3e6  # ... so many visits to an entry, 3 to 10 ms
+LITTLE_WORK = 1e7  # ... so many visits to an entry, about 10 ms
 MANY_DIGITS = 1e-4  # tol, below which Newton's steps in the span of the rows do better ...
 VERY_FEW_ROWS = 80  # ... on so many dense rows, of a smooth loss
 MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
@@ -83,7 +80,8 @@ PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
 LITTLE_DATA = 500_000  # entries: one call of a kernel takes milliseconds, and no one watches it
-SMALL_COPY = 100_000  # entries that may be copied to have columns where there are rows: 1 MB
+SMALL_COPY = 100_000  # entries that may be copied to have rows where there are columns: 1 MB
+COLUMNS_COPY = 1_000_000  # the same the other way round, with l1: a copy takes a few passes
 
 # Ascent where a column has no penalty, see ``free``
 MOST_CENTRED = 2  # such columns

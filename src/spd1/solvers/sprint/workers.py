@@ -25,6 +25,7 @@ from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
     CHEAP_SWEEPS,
+    ENTRIES_OF_MUCH,
     EXACTLY,
     FACTOR_OF_SPARSE,
     FEWEST_PASSES,
@@ -190,7 +191,6 @@ class DescentWorker:
 
     ran = False
     rebuilt = ("L",)  # left out of checkpoints
-    fewest_passes = FEWEST_PASSES
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -208,6 +208,8 @@ class DescentWorker:
         self.cheap = p.stored <= CHEAP_SWEEPS and not tried
         self.most_passes = max(usual, LITTLE_WORK / p.stored) if self.cheap else usual
         self.most_passes = MOST_TRIED_DESCENT if tried else self.most_passes
+        # a call begins with two passes, and without momentum
+        self.fewest_passes = max(FEWEST_PASSES, ENTRIES_OF_MUCH / p.stored)
         self.rebuild()
         self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
