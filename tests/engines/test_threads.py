@@ -354,9 +354,9 @@ def test_a_search_by_threads_starts_no_others(monkeypatch):
     X, y = large()
     helpers, plain = [], threads.Helper.__init__
 
-    def counted(self, number):
+    def counted(self, number, spins):
         helpers.append(number)
-        plain(self, number)
+        plain(self, number, spins)
 
     monkeypatch.setattr(threads.Helper, "__init__", counted)
     LogisticRegression(n_jobs=2).fit(X, y)
