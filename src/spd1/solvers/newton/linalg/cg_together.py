@@ -154,7 +154,9 @@ def gradients_by(
     """H^-1 right to a relative residual, by the crew of the lines."""
     assert lines.crew is not None
     count, width = lines.count, lines.width
-    blocks = slices(count, int(max(1, min(CG_PIECES, lines.entries // (CG_A_POSITION * width)))), FOURS)
+    blocks = slices(
+        count, int(max(1, min(CG_PIECES, lines.entries // (CG_A_POSITION * width)))), FOURS
+    )
     ends = np.array([0, *(part.stop for part in blocks)], np.int64)
     step, outcome = np.zeros(count), np.zeros(1)
     arguments: list[Any] = [
