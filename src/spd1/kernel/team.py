@@ -210,6 +210,7 @@ def watch(words, seen, looks):
 
 def compiled_kernels() -> bool:
     """Whether kernels are machine code: plain Python that waits would keep all others waiting."""
-    import numba
+    from numba import config
 
-    return not numba.config.DISABLE_JIT
+    settings: Any = config
+    return not settings.DISABLE_JIT

@@ -13,15 +13,14 @@ import numpy as np
 
 from ....data.crew import FOURS, slices
 from ....kernel.jit import helper, kernel
-from ....kernel.team import TEAM_WORDS, adjourn, complete, draw, new_board, post, task_done
-from ...merging import TASK_SUMS, call_all, cut
+from ....kernel.team import adjourn, complete, draw, new_board, post, task_done
+from ...merging import BOARD, KIND, TASK_SUMS, call_all, cut
 from ..tuning import CG_A_POSITION, CG_ENTRIES, CG_PIECES, CG_WORTH
 from .working_set import Lines, first_dots, first_moves
 
 __all__ = ["gradients_by", "worth_one_call"]
 
 MOVE, JOIN, DOTS = range(3)  # phases of a product
-KIND = TEAM_WORDS  # where the board says which
 
 
 @helper
@@ -160,7 +159,7 @@ def gradients_by(
     ends = np.array([0, *(part.stop for part in blocks)], np.int64)
     step, outcome = np.zeros(count), np.zeros(1)
     arguments: list[Any] = [
-        lines.B, lines.ids, bend, l2, scale, accuracy, limit, ends, CG_PIECES, new_board(1),
+        lines.B, lines.ids, bend, l2, scale, accuracy, limit, ends, CG_PIECES, new_board(BOARD),
         np.zeros((len(blocks), TASK_SUMS)), np.empty((len(blocks), width)), np.empty(width),
         np.empty(count), np.empty(count), right.copy(), step, outcome,
     ]  # fmt: skip
