@@ -8,7 +8,7 @@
 Runs take turns in one process; the fastest of each counts. Problems that take less than 50 ms on
 one thread are left out of the means. The *serial share* is what is left of one thread's processor
 time after all work that is cut into pieces. The first line says how much faster two threads read
-memory than one: data larger than the caches gains no more than that.
+memory than one, as NumPy does it.
 
 Every problem gets an equal share of what is left of the budget; two rounds of runs are made in any
 case as long as the budget lasts: in the first, whoever comes first finds out norms and counts that
