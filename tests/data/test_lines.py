@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1.data.convert import as_matrix
+from spd1.data import crew as crew_module
+from spd1.data.convert import as_matrix, with_square_sum
 from spd1.data.grid import Grid
 from spd1.data.lines import CopiedLines, LineStore
 from spd1.engines.ledger import Ledger
+from spd1.engines.threads import Threads
 from spd1.solvers.newton.linalg.working_set import line_dots
 from support import oracle
 from support.models import LAYOUTS, data, lines
@@ -99,3 +101,25 @@ def test_a_store_of_lines_lets_go_of_some_where_copies_are_few(by_columns, rng):
         assert ledger.entries - before == width * len(set(chosen) - held)
         held = set(np.flatnonzero(store.position >= 0).tolist())
         assert set(chosen) <= held
+
+
+@pytest.mark.parametrize("crew", [False, True])
+def test_entries_of_columns_are_counted_once(crew, rng, monkeypatch):
+    """Copies of other columns of the same rows read the data once more, to copy them."""
+    monkeypatch.setattr(crew_module, "ALONE", 20)
+    monkeypatch.setattr(crew_module, "ENTRIES_A_SUM", 1)
+    A = sp.random_array((60, 9), density=0.4, rng=rng, format="csr")
+    with Threads(2) as engine:
+        ledger = Ledger(stored=A.nnz)
+        grid = Grid.whole(*with_square_sum(A)).watched(ledger, engine if crew else None)
+        store, before = LineStore(grid, by_columns=True), []
+        for chosen in (np.array([7, 1, 4]), np.array([0, 8]), np.array([2, 3, 5, 6])):
+            B, ids = store.of(chosen)
+            for column, line in zip(chosen, ids, strict=True):
+                found = np.zeros(60)
+                found[B.indices[B.indptr[line] : B.indptr[line + 1]]] = B.data[
+                    B.indptr[line] : B.indptr[line + 1]
+                ]
+                np.testing.assert_array_equal(found, A.toarray()[:, column])
+            before.append(ledger.entries)
+    assert np.diff(before).tolist() == [A.nnz, A.nnz]

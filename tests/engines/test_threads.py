@@ -112,6 +112,24 @@ def test_ctrl_c_waits_for_the_round_and_leaves_no_thread():
     assert not spd1_threads()
 
 
+def test_the_caller_waits_for_nobody_who_has_not_come(monkeypatch):
+    """A thread that wakes up too late finds the round closed, and does none of its items."""
+    woken, plain = threading.Event(), threads.Round.join
+    left = []
+
+    def late(self):
+        woken.wait(60)
+        plain(self)
+        left.append(self.inside)
+
+    monkeypatch.setattr(threads.Round, "join", late)
+    with Threads(2) as engine:
+        who = engine.map(lambda _: threading.current_thread().name, range(3))
+        woken.set()
+    assert set(who) == {threading.current_thread().name}
+    assert not any(left)  # nobody is inside of it
+
+
 def test_work_inside_work_is_done_by_its_own_thread():
     with Threads(2) as engine:
         found = engine.map(lambda k: engine.map(lambda j: 10 * k + j, range(3)), range(2))
@@ -354,9 +372,9 @@ def test_a_search_by_threads_starts_no_others(monkeypatch):
     X, y = large()
     helpers, plain = [], threads.Helper.__init__
 
-    def counted(self, number):
+    def counted(self, number, spins):
         helpers.append(number)
-        plain(self, number)
+        plain(self, number, spins)
 
     monkeypatch.setattr(threads.Helper, "__init__", counted)
     LogisticRegression(n_jobs=2).fit(X, y)

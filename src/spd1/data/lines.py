@@ -16,6 +16,7 @@ from ..kernel.jit import kernel
 from .crew import blocks_of, each, mapped
 from .grid import Grid
 from .matrix import CSC, CSR, Dense
+from .products import count_positions
 
 __all__ = ["CopiedLines", "LineStore"]
 
@@ -92,6 +93,7 @@ class CopiedLines:
     def __init__(self, grid: Grid, by_columns: bool, chosen: np.ndarray) -> None:
         self.grid, self.by_columns = grid, by_columns
         self.width = grid.n if by_columns else grid.d
+        self.readings = 1  # of the data, to make them
         self.lines: Any
         if not grid.dense:
             self.count = len(chosen)
@@ -164,6 +166,21 @@ class CopiedLines:
         if everything:
             yield everything
 
+    def _known(self, grid: Grid, chosen: np.ndarray) -> list[np.ndarray]:
+        """Entries of the chosen lines in each block of one tile: counted for all of them once."""
+        blocks = [block for block, _ in blocks_of(grid.tiles[0][0], self.all_lines, grid.crew)]
+        if len(blocks) == 1:
+            counts = [grid.column_counts if self.by_columns else grid.row_counts]
+        else:
+            name = grid.fact(f"counts of {len(blocks)} blocks")
+            counts = grid.facts.get(name, grid.ledger, lambda: counts_across(blocks, grid))
+        return [np.concatenate([[0], one[chosen]]) for one in counts]
+
+    @property
+    def all_lines(self) -> int:
+        """How many there are to choose from."""
+        return self.grid.d if self.by_columns else self.grid.n
+
     def _sparse(self, chosen: np.ndarray) -> Any:
         count = len(chosen)
         grid, chosen = self.grid.narrowed(self.by_columns, chosen)
@@ -171,16 +188,22 @@ class CopiedLines:
         position[chosen] = np.arange(count)
         across = grid.row_major == self.by_columns
         counts, copies = (count_across, copy_across) if across else (count_along, copy_along)
+        once = across and grid is self.grid and grid.shape == (1, 1) and grid.at_hand
+        self.readings = 1 if once else 2
+        size = self.all_lines if once else count
 
         def rounds() -> Iterator[list[tuple[Any, slice, int]]]:
-            return self._rounds(grid, across, count) if count else iter(())
+            return self._rounds(grid, across, size) if count else iter(())
 
         def counted(piece: tuple[Any, slice, int]) -> np.ndarray:
             starts = np.zeros(count + 1, dtype=np.int64)
             counts(piece[0], position[piece[1]], starts)
             return starts
 
-        found = [one for pieces in rounds() for one in mapped(grid.crew, counted, pieces)]
+        if once and count:
+            found = self._known(grid, chosen)
+        else:
+            found = [one for pieces in rounds() for one in mapped(grid.crew, counted, pieces)]
         starts = np.cumsum(sum(found, np.zeros(count + 1, dtype=np.int64)))
         one = grid.tiles[0][0]
         narrow = np.uint16 if self.width <= 2**16 else one.indices.dtype
@@ -199,6 +222,19 @@ class CopiedLines:
             mapped(grid.crew, copied, work)
         kind, shape = (CSC, (self.width, count)) if self.by_columns else (CSR, (count, self.width))
         return kind(data, indices, starts.view(np.uint64), shape)
+
+
+def counts_across(blocks: list[Any], grid: Grid) -> list[np.ndarray]:
+    """Entries at each position, block by block."""
+    positions = grid.d if grid.row_major else grid.n
+
+    def count(block: Any) -> np.ndarray:
+        out = np.zeros(positions, dtype=np.int64)
+        count_positions(block, out)
+        return out
+
+    grid.ledger.entries += grid.stored
+    return [one.astype(np.int32) for one in mapped(grid.crew, count, blocks)]
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
@@ -270,8 +306,9 @@ class LineStore:
             self.copies = CopiedLines(self.grid, self.by_columns, chosen)
             if self.dense:
                 ledger.entries += len(chosen) * self.width
-            elif len(chosen):  # gone through twice: to count the entries of each line, and to copy
-                ledger.entries += 2 * (self.grid if self.across else self.copies.lines).stored
+            elif len(chosen):  # to copy, and before that to count the entries of each line
+                stored = (self.grid if self.across else self.copies.lines).stored
+                ledger.entries += self.copies.readings * stored
             self.position[:] = -1
             self.position[chosen] = np.arange(len(chosen))
         return self.copies.lines, self.position[chosen]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from ..errors import ParameterError, suggestion
+from .cores import available_cores
 from .racing import Racing
 from .serial import Engine, Serial
 from .threads import Threads
@@ -17,15 +17,6 @@ FOREIGN_ENGINES = {
     "thread": "threads", "threading": "threads", "multithreading": "threads", "single": "serial",
     "distributed": "dask", "cluster": "dask", "hogwild": "async",
 }  # fmt: skip
-
-
-def available_cores() -> int:
-    """Cores that this process may use: not all that the machine has."""
-    if hasattr(os, "process_cpu_count"):
-        return os.process_cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def make_engine(name: str, n_threads: Any = None) -> Engine:

@@ -13,21 +13,36 @@ from contextvars import Context, copy_context
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from ..data.grid import Grid
 from ..kernel.patience import uninterrupted
+from ..kernel.team import compiled_kernels, watch
+from .cores import available_cores
 from .serial import Staleness, Task
 
 __all__ = ["Threads"]
 
+LOOKOUT = 8_000  # looks out for the next round before a thread goes to sleep: about 200 us
+
 
 class Round:
-    """Items that are still to be done, and what came of those that are."""
+    """Items that are still to be done, and what came of those that are.
+
+    The caller waits for threads that take part, never for one that has not come yet: waking up
+    takes a thread longer than many a round.
+    """
 
     def __init__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
         self.function, self.items = function, items
         self.results: list[Any] = [None] * len(items)
         self.numbers = count()  # the next item: taken by one thread alone
         self.errors: dict[int, BaseException] = {}
+        self.context: Context = copy_context()  # NumPy's error state is the caller's
+        self.guard, self.left = threading.Lock(), threading.Lock()
+        self.left.acquire()
+        self.inside, self.closed = 0, False
+        self.flag = np.zeros(1, np.int64)  # whether all have left
 
     def take_part(self) -> None:
         """Do items until none is left, or one has failed."""
@@ -38,6 +53,28 @@ class Round:
                 self.results[number] = self.function(self.items[number])
             except BaseException as error:  # the caller raises it
                 self.errors[number] = error
+
+    def join(self) -> None:
+        """Take part, unless it is over."""
+        with self.guard:
+            if self.closed:
+                return
+            self.inside += 1
+        self.context.copy().run(self.take_part)
+        with self.guard:
+            self.inside -= 1
+            if self.closed and self.inside == 0:
+                self.flag[0] = 1
+                self.left.release()
+
+    def close(self, spins: int) -> None:
+        """Let nobody in any more, and wait for those who are."""
+        with self.guard:
+            self.closed, waits = True, self.inside > 0
+        if waits:
+            if spins:
+                watch(self.flag, 0, spins)
+            self.left.acquire()
 
     def outcome(self) -> list[Any]:
         """The results, or the error of the first item that failed.
@@ -50,31 +87,48 @@ class Round:
 
 
 class Helper:
-    """A thread that waits for rounds to take part in."""
+    """A thread that waits for rounds to take part in.
 
-    def __init__(self, number: int) -> None:
-        self.called, self.done = threading.Lock(), threading.Lock()
-        self.called.acquire()
-        self.done.acquire()
+    Between rounds that follow each other closely it keeps looking out for the next one.
+    """
+
+    def __init__(self, number: int, spins: int) -> None:
+        self.calls = np.zeros(1, np.int64)  # how often it was called
+        self.asleep, self.bell = False, threading.Lock()
+        self.bell.acquire()
+        self.guard = threading.Lock()
         self.round: Round | None = None
-        self.context: Context = copy_context()
+        self.home, self.spins = False, spins
         name = f"spd1-{number}"
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         self.thread.start()
 
     def work(self) -> None:
+        heard = 0
         while True:
-            self.called.acquire()
-            if self.round is None:
+            if self.spins:
+                watch(self.calls, heard, self.spins)
+            with self.guard:
+                sleeps = self.asleep = bool(self.calls[0] == heard)
+            if sleeps:
+                self.bell.acquire()
+            with self.guard:
+                heard, round_, self.round = int(self.calls[0]), self.round, None
+                home = self.home
+            if round_ is not None:
+                round_.join()
+            elif home:
                 return
-            self.context.run(self.round.take_part)
-            self.done.release()
+            round_ = None  # what it holds may go
 
     def call(self, round_: Round | None) -> None:
         """Let it take part; None sends it home."""
-        self.round = round_
-        self.context = copy_context()  # NumPy's error state is the caller's
-        self.called.release()
+        with self.guard:
+            self.round, self.home = round_, round_ is None
+            self.calls[0] += 1
+            asleep, self.asleep = self.asleep, False
+        if asleep:
+            self.bell.release()
 
 
 class Threads:
@@ -98,6 +152,7 @@ class Threads:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
+        self.spins = 0  # looks at what others do before a thread goes to sleep
         self.helpers: list[Helper] = []
         self.busy = False
 
@@ -141,14 +196,14 @@ class Threads:
         with uninterrupted():
             self.busy = True
             try:
+                if not self.helpers and self.n_threads <= available_cores() and compiled_kernels():
+                    self.spins = LOOKOUT
                 while len(self.helpers) < wanted:
-                    self.helpers.append(Helper(len(self.helpers) + 1))
-                called = self.helpers[:wanted]
-                for helper in called:
+                    self.helpers.append(Helper(len(self.helpers) + 1, self.spins))
+                for helper in self.helpers[:wanted]:
                     helper.call(round_)
                 round_.take_part()
-                for helper in called:
-                    helper.done.acquire()
+                round_.close(self.spins)
             finally:
                 self.busy = False
         return round_.outcome()

@@ -21,10 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from .jit import helper
+from .jit import helper, kernel
 from .pieces import lesson
 
-__all__ = ["TEAM_WORDS", "adjourn", "complete", "draw", "new_board", "post", "task_done"]
+__all__ = [
+    "TEAM_WORDS",
+    "adjourn",
+    "compiled_kernels",
+    "complete",
+    "draw",
+    "new_board",
+    "post",
+    "task_done",
+    "watch",
+]
 
 LINE = 8  # words of a cache line: what different threads write lies apart
 TICKET, DONE, OVER, COUNT = 0, LINE, 2 * LINE, 3 * LINE
@@ -187,3 +197,20 @@ def complete(board):
 def adjourn(board):
     """Send everybody home."""
     add_to(board, OVER, 1)
+
+
+@kernel
+def watch(words, seen, looks):
+    """Wait until the first word is no longer what was seen, so many looks at most."""
+    spins = 0
+    while spins < looks and peek(words, 0) == seen:
+        relax(spins)
+        spins += 1
+
+
+def compiled_kernels() -> bool:
+    """Whether kernels are machine code: plain Python that waits would keep all others waiting."""
+    from numba import config
+
+    settings: Any = config
+    return not settings.DISABLE_JIT

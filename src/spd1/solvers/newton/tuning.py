@@ -144,3 +144,9 @@ WORTH_BLOCKS = 128.0
 # Numbers of a line, from which on blocks pay. Columns of synthetic 1000 x 10000, lasso 0.01: sweeps
 # in blocks led another way, one thread took 1.41 s with them and 0.95 s without.
 LONG_LINE = 2000
+
+# Conjugate gradients by several threads in one kernel
+CG_WORTH = 50_000.0  # entries of all lines, from which on they pay: 5 us of one thread
+CG_ENTRIES = 1e7  # the same, up to which: 100 products take half a second
+CG_PIECES = 8  # blocks of lines, at most, and of positions
+CG_A_POSITION = 4  # entries of a block for each position, at least

@@ -35,33 +35,60 @@ from ..merging import (
     renew,
 )
 from ..tuning import MERGE_STRIP
-from .ascent import KINKS, LOOKS, NO_WATCH, hopeless, rests, shuffle, visit_rows
-from .tuning import FALLEN
+from .ascent import (
+    KINKS,
+    LOOKS,
+    gap_of_moves,
+    hopeless,
+    objective_seen,
+    pace,
+    rests,
+    shuffle,
+    slow,
+    visit_rows,
+)
+from .tuning import (
+    APART_ENOUGH,
+    FALLEN,
+    MEAN_BEND,
+    NEXT_MARK,
+    STRETCH,
+    UNJUDGED_SHARE,
+    UNTIL_SLOW,
+    WORTH_MOMENTUM,
+)
 
 __all__ = ["ascend_together"]
 
 MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge
 HOW_CAREFUL, HOW_NEAR = 0, 1  # settings of a phase that are no whole numbers
+VISITED = 5  # numbers that a visit hands back: moved, gap, size, shift, rows that go on
 
 
 @helper
-def measure(A, b, c, l2, loss, first, last, reach, y):
-    """c_i |a_i|^2 / l2 of some rows; those without entries are solved at once."""
+def measure(A, b, c, l2, loss, first, last, reach, y, sums):
+    """c_i |a_i|^2 / l2 of some rows, their sum, and the loss at zero.
+
+    Rows without entries are solved at once.
+    """
+    total, start = 0.0, 0.0
     for i in range(first, last):
         reach[i] = c[i] * own_square(A, i) / l2
+        total += reach[i]
+        start += c[i] * loss.phi(0.0, b[i])
         if not reach[i] > 0.0:
             y[i] = loss.derivative(0.0, b[i])
+    sums[0], sums[1] = total, start
 
 
 @helper
 def look_along_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums):
-    """Margins of some rows, and what they add to shift, primal, conjugate and gap."""
-    shift, primal, conjugate, gap = 0.0, 0.0, 0.0, 0.0
+    """Margins of some rows, and what they add to primal, conjugate and gap."""
+    primal, conjugate, gap = 0.0, 0.0, 0.0
     for i in range(first, last):
         now = 0.0
         if reach[i] > 0.0:
             now = scale * (line_dot(A, i, G) if l1 == 0.0 else soft_dot(A, i, G, l1))
-        shift += abs(now - u[i])
         u[i] = now
         if c[i] > 0.0:
             value, star = loss.phi(now, b[i]), loss.conjugate(y[i], b[i])
@@ -69,7 +96,7 @@ def look_along_rows(A, b, c, reach, loss, l1, scale, G, y, first, last, u, sums)
             primal += c[i] * value
             conjugate += c[i] * star
             gap += c[i] * (bracket if star < math.inf else math.inf)
-    sums[0], sums[1], sums[2], sums[3] = shift, primal, conjugate, gap
+    sums[0], sums[1], sums[2] = primal, conjugate, gap
 
 
 @helper
@@ -93,13 +120,6 @@ def sieve(reach, b, loss, u, y, near, first, last, rows):
             rows[first + count] = i
             count += 1
     return count
-
-
-@helper
-def tol_share(tol, floor, record, looks):
-    """What the gap has to be multiplied by."""
-    primal, dual, gap = record[looks - 1, 1], record[looks - 1, 2], record[looks - 1, 3]
-    return tol * max(max(abs(primal), abs(dual)), floor) / gap
 
 
 @helper
@@ -143,8 +163,12 @@ def ascend_together(
     strip, unit = np.empty(MERGE_STRIP), np.ones(1)
     kind, tasks, many, fresh = MEASURE, pieces, False, False
     start, stop, size, active, count, drawn = 0, 0, 1, 0, 0, 0
-    looks, ahead, passes_left, failed = 0, 2, 0, False
-    passes, moved, last_moved, wanted, near = 0.0, 0.0, 0.0, 0.0, 0.0
+    looks, since_look, kept, visits, failed = 0, 0, 0, 0, False
+    passes, moved, gap, seen, shift, near = 0.0, 0.0, 0.0, 0.0, 0.0, math.inf
+    of_moves, at_zero = 1.0, 0.0
+    now, before, long_before = math.inf, math.inf, math.inf  # gaps as the last visits saw them
+    judged = max(UNTIL_SLOW, UNJUDGED_SHARE * left)  # passes, before which nothing is given up
+    mark, mark_gap, next_mark, given_up = 0.0, math.inf, 0.5 * UNTIL_SLOW, False
     largest, best, care, most = 0.0, -math.inf, float(len(copies)), float(len(copies))
     while True:
         if leads:
@@ -154,28 +178,33 @@ def ascend_together(
             post(board, tasks)
         k = draw(board, leads)
         while k >= 0:
-            now = board[KIND]
-            if now == VISIT:
+            what = board[KIND]
+            if what == VISIT:
                 first, here = board[FIRST], board[LAST] - board[FIRST]
                 shared, cautious = board[SHARED], settings[HOW_CAREFUL]
                 low, high = first + cut(here, shared, k), first + cut(here, shared, k + 1)
-                sums[k, 0] = 0.0
+                for p in range(VISITED):
+                    sums[k, p] = 0.0
                 if high > low:
                     for p in range(low, high):
                         i = order[p]
                         c_here[i], reach_here[i] = cautious * c[i], cautious * reach[i]
-                    sums[k, 0] = visit_rows(
-                        A, b, c_here, reach_here, loss, l1, scale, NO_WATCH, 0.0, y, u,
-                        G if shared == 1 else copies[k], order[low:high], high - low, rows,
-                    )[0] / (cautious * cautious)  # fmt: skip
-            elif now == MERGE:
+                    # Rows that go on are written over those that were visited before them.
+                    way, off, size_seen, by, go_on = visit_rows(
+                        A, b, c_here, reach_here, loss, l1, scale, watch, settings[HOW_NEAR], y, u,
+                        G if shared == 1 else copies[k], order[low:high], high - low,
+                        order[low:high],
+                    )  # fmt: skip
+                    sums[k, 0], sums[k, 1] = way / (cautious * cautious), off / cautious
+                    sums[k, 2], sums[k, 3], sums[k, 4] = size_seen / cautious, by, go_on
+            elif what == MERGE:
                 low, high = cut(d, parts, k), cut(d, parts, k + 1)
                 add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
-            elif now == RENEW:
+            elif what == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
-            elif now == MEASURE:
-                measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y)
-            elif now == SIEVE:
+            elif what == MEASURE:
+                measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y, sums[k])
+            elif what == SIEVE:
                 low, high = ends[k], ends[k + 1]
                 sums[k, 0] = sieve(reach, b, loss, u, y, settings[HOW_NEAR], low, high, rows)
             elif k < pieces:
@@ -191,25 +220,40 @@ def ascend_together(
             break
         complete(board)
         # What comes next: the leader alone.
-        begin = False  # some passes
+        begin, ends_pass = False, False  # some passes; one of them
         if kind == MEASURE:
+            total = 0.0
+            for k in range(pieces):
+                total += sums[k, 0]
+                at_zero += sums[k, 1]
             for i in range(n):
                 if reach[i] > 0.0:
                     rows[count] = i
                     count += 1
+            of_moves = gap_of_moves(total / max(count, 1), MEAN_BEND * loss.curvature(0.0, b[0]))
             active, begin = count, True
         elif kind == VISIT:
             for k in range(tasks):
                 moved += sums[k, 0]
+                gap += sums[k, 1]
+                seen += sums[k, 2]
+                shift += sums[k, 3]
+                if watch == KINKS:
+                    low = start + cut(stop - start, tasks, k)
+                    for p in range(int(sums[k, 4])):
+                        rows[kept] = order[low + p]
+                        kept += 1
             if many:
                 kind, tasks = MERGE, parts
                 continue
+            ends_pass = stop == active
         elif kind == MERGE:
             together, apart = 0.0, 0.0
             for k in range(parts):
                 together += sums[k, TOGETHER]
                 apart += sums[k, APART]
             care = needed_care(together, apart, most) if not failed else most
+            ends_pass = stop == active
         elif kind == SIEVE:
             active, begin = 0, True
             for k in range(pieces):
@@ -217,12 +261,11 @@ def ascend_together(
                     rows[active] = rows[ends[k] + p]
                     active += 1
         elif kind == LOOK:
-            shift, primal, conjugate, gap = 0.0, 0.0, 0.0, 0.0
+            primal, conjugate, gap = 0.0, 0.0, 0.0
             for k in range(pieces):
-                shift += sums[k, 0]
-                primal += sums[k, 1]
-                conjugate += sums[k, 2]
-                gap += sums[k, 3]
+                primal += sums[k, 0]
+                conjugate += sums[k, 1]
+                gap += sums[k, 2]
             total, length, square = 0.0, 0.0, 0.0
             for k in range(pieces, pieces + parts):
                 total += sums[k, 0]
@@ -242,36 +285,53 @@ def ascend_together(
                 record[looks, 0], record[looks, 1] = passes, primal
                 record[looks, 2], record[looks, 3] = dual, gap
                 looks += 1
-                if gap <= tol * length or not gap < math.inf or passes >= budget:
+                if gap <= tol * length or not gap < math.inf or passes >= budget or given_up:
                     break
-                if looks > 1 and hopeless(record, looks, tol * length, left, 1):
+                hard = looks > 1 and passes > judged
+                if hard and hopeless(record, looks, tol * length, left, looks // 2):
                     break
                 if looks == LOOKS:
                     break
                 best = dual
                 take_over(y, u, G, best_y, best_u, best_G)
-                last_moved, near = moved, shift / n
-                ahead = 3 if looks == 1 else 8
-                if watch == KINKS:
-                    kind, tasks, ahead = SIEVE, pieces, min(ahead, 4)
-                    continue
+                if watch != KINKS and visits > 1 and now > 0.0:  # what moves tell of the gap
+                    told = max(now * pace(now, before, long_before), 0.1 * now)
+                    off = min(max(gap / told, 0.1), 10.0)
+                    of_moves, now, before = of_moves * off, now * off, before * off
+            if watch == KINKS:
+                kind, tasks = SIEVE, pieces
+                continue
             begin = True
+        over = False  # whether it is time for a look
         if begin:
-            wanted, passes_left, stop = 0.0, ahead, active
-        elif stop == active:  # the end of a pass
+            since_look, over = 0, active == 0
+        elif ends_pass:
             passes += active / max(count, 1)
-            passes_left -= 1
-            if moved <= wanted:  # about as small a gap as is asked for
-                passes_left = 0
-            elif looks > 0 and last_moved > 0.0:
-                wanted = last_moved * tol_share(tol, floor, record, looks)
-        if active == 0 or (stop == active and passes_left == 0):
+            since_look, visits = since_look + 1, visits + 1
+            if watch == KINKS:
+                near, active = APART_ENOUGH * shift / active, kept
+            else:
+                gap, seen = of_moves * moved, at_zero
+            now, before, long_before = gap, now, before
+            ahead = now * pace(now, before, long_before)
+            if watch != KINKS and ahead <= tol * max(seen, floor):
+                seen = objective_seen(u, y, b, c, loss)
+            wanted = tol * max(seen, floor)
+            over = ahead <= wanted or passes + 1.0 >= budget
+            over = over or active == 0 or since_look == STRETCH
+            if not over and passes >= next_mark:
+                bearable = WORTH_MOMENTUM if watch == KINKS else left - passes
+                given_up = slow(now, mark_gap, passes - mark, wanted, bearable)
+                given_up = given_up and (watch == KINKS or passes >= judged)
+                mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes
+                over = given_up
+        if over:
             kind, tasks = LOOK, pieces + parts
             continue
-        if stop == active:  # the beginning of a pass
+        if begin or ends_pass:  # the beginning of a pass
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
-            moved, stop = 0.0, 0
+            moved, gap, seen, shift, kept, stop = 0.0, 0.0, 0.0, 0.0, 0, 0
             fine = min(stretches, int(active * a_row / worth))
             many = fine > 0
             size = (active + fine - 1) // fine if many else active

@@ -26,6 +26,7 @@ from ..tuning import (
     FACE_CG_LIMIT,
     LARGEST_FACTOR,
 )
+from .cg_together import gradients_by, worth_one_call
 from .cholesky import damped_cholesky, solve_by
 from .working_set import Lines
 
@@ -248,7 +249,10 @@ def _projected_cg(lines: Lines, box: Box, bend: np.ndarray) -> tuple[np.ndarray,
         return np.asarray(lines.dots(bend * lines.moved(step)) + box.l2 * step)
 
     limits = FACE_CG_ACCURACY, FACE_CG_LIMIT
-    step = conjugate_gradients(curved, -box.gradient, scale, *limits, lines.ledger)
+    if worth_one_call(lines):
+        step = gradients_by(lines, bend, box.l2, -box.gradient, scale, *limits)
+    else:
+        step = conjugate_gradients(curved, -box.gradient, scale, *limits, lines.ledger)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(step > 0, box.high - box.z, box.low - box.z) / step
     t = float(np.min(np.where(step != 0.0, room, math.inf), initial=math.inf))
