@@ -28,6 +28,7 @@ METHODS = {
 #: Methods for some problems only; they refuse the others by name. ``auto`` knows when to call them.
 SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
+    "learnt": ("newton.learnt", "Learnt"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
 }

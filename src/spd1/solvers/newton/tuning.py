@@ -149,3 +149,17 @@ WORTH_BLOCKS = 128.0
 # Numbers of a line, from which on blocks pay. Columns of synthetic 1000 x 10000, lasso 0.01: sweeps
 # in blocks led another way, one thread took 1.41 s with them and 0.95 s without.
 LONG_LINE = 2000
+
+# Curvature learnt from steps (``learnt.py``), on data that is cut. gisette-like, logistic,
+# l2 = 1e-2, rounds to 1e-3 and 1e-6: 40 and 66 with 20 pairs and a curvature for each column, 25
+# and 35 with a sample of rows made once, 22 and 27 with one that is looked at again after 8 steps.
+# 60 pairs: 36 and 50 without a sample; 10: 78 and more than 150. Sparse data has no sample:
+# 20news-compsci 9 and 13 without, 14 and 24 with it.
+PAIRS = 20
+PAIRS_BYTES = 512e6  # that all pairs may take
+SAMPLED_AGAIN = 8  # steps, after which the sample of rows is looked at again
+LEAST_GAIN = 1e-4  # of what the gradient promises: below, the best point on the way is taken
+LEAST_ANGLE = 1e-12  # between a step and the change of the gradient: below, it says nothing
+LINE_STEPS = 30  # of Newton's on the way
+WATCHED = 60  # looks, before its pace counts
+MOST_LEARNT = 1000.0  # passes that auto gives it, at the pace seen, before Newton's method

@@ -25,6 +25,7 @@ from ..tuning import MOST_SAMPLED, SAMPLED_BYTES, SAMPLED_SHARE, STALE_CURVATURE
 from .cholesky import damped_cholesky, solve_by
 
 LEAST_SQUARE = 1e-12  # of the mean
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 __all__ = ["SampledRows", "rows_to_sample"]
 
@@ -78,7 +79,8 @@ class SampledRows:
 
     def _choose(self, bend: np.ndarray) -> bool:
         """Take other rows if they bend much more than those at hand; whether it did."""
-        best = np.sort(np.argsort(-bend, kind="stable")[: self.count])
+        spread = (np.arange(len(bend)) * GOLDEN) % 1.0  # of rows that bend alike, some everywhere
+        best = np.sort(np.lexsort((spread, -bend))[: self.count])
         if self.rows is not None and bend[self.which].sum() >= STILL_BENDS * bend[best].sum():
             return False
         fresh = np.setdiff1d(best, self.which)
