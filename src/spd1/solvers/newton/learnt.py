@@ -35,6 +35,7 @@ from .tuning import (
     FEWEST_SAMPLED,
     LEAST_ANGLE,
     LEAST_GAIN,
+    LEARNT_SHARE,
     LINE_STEPS,
     MOST_LEARNT,
     PAIRS,
@@ -163,7 +164,7 @@ class Learnt(PairMethod):
         self.scale = self.l2 + (float(self.bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
         if not p.grid.dense or self.count % SAMPLED_AGAIN:
             return
-        count = rows_to_sample(p.grid)
+        count = rows_to_sample(p.grid, LEARNT_SHARE)
         if count < FEWEST_SAMPLED:
             return
         fresh = SampledRows(p.grid, self.l2, p.column_norms_squared, count)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ....data.crew import symmetric
 from ....data.grid import Grid
 from ....data.lines import CopiedLines
 from ..tuning import MOST_SAMPLED, SAMPLED_BYTES, SAMPLED_SHARE, STALE_CURVATURE, STILL_BENDS
@@ -30,11 +31,11 @@ GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 __all__ = ["SampledRows", "rows_to_sample"]
 
 
-def rows_to_sample(grid: Grid) -> int:
+def rows_to_sample(grid: Grid, share: float = SAMPLED_SHARE) -> int:
     """How many rows are worth a copy: a share of all, as far as memory and a factor allow."""
     a_row = grid.dtype.itemsize * grid.d if grid.dense else 12.0 * grid.stored / max(grid.n, 1)
     most = min(SAMPLED_BYTES, 0.25 * grid.copies) / max(a_row, 1.0)
-    return int(min(MOST_SAMPLED, SAMPLED_SHARE * grid.n, most))
+    return int(min(MOST_SAMPLED, share * grid.n, most))
 
 
 class SampledRows:
@@ -95,7 +96,7 @@ class SampledRows:
 
     def _products(self, stiff: np.ndarray) -> np.ndarray:
         if isinstance(self.rows, np.ndarray):
-            return np.asarray((self.rows / stiff) @ self.rows.T)
+            return symmetric(self.grid.crew, (self.rows / np.sqrt(stiff)).T)
         scaled = self.rows.multiply(1.0 / stiff).tocsr()
         return np.asarray((scaled @ self.rows.T).toarray())
 
