@@ -162,7 +162,7 @@ def work_on(A: Any, crew: Crew | None) -> Any:
 def sloped(
     A: Any, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """u = A x and A'(c phi'(u)) of some rows."""
+    """A x = u and A'(c phi'(u)) of some rows."""
     u, out = np.empty(len(b)), np.zeros(len(x))
     slopes_of_lines(A, x, b, c, loss, u, np.empty(len(b)), out)
     return u, out
@@ -189,7 +189,7 @@ class Whole:
     def slopes(
         self, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """u = A x and A'(c phi'(u)), for rows at hand."""
+        """A x = u and A'(c phi'(u)), for rows at hand."""
         return sloped(self.A, x, b, c, loss)
 
     def squares(self, by_rows: bool) -> np.ndarray:
@@ -248,7 +248,7 @@ class Cut:
     def slopes(
         self, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """u = A x and A'(c phi'(u)), for rows at hand."""
+        """A x = u and A'(c phi'(u)), for rows at hand."""
 
         def work(block: tuple[Any, slice]) -> tuple[np.ndarray, np.ndarray]:
             return sloped(block[0], x, b[block[1]], c[block[1]], loss)

@@ -269,7 +269,7 @@ class Grid:
         return self.row_major and self.shape[1] == 1
 
     def slopes(self, rows: np.ndarray, x: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
-        """u = A x and A'(c phi'(u)) in one reading, for whole rows; ``rows``: see ``rows_of``."""
+        """A x = u and A'(c phi'(u)) in one reading, for whole rows; ``rows``: see ``rows_of``."""
         self.ledger.entries += self.stored
         found: Any = self.totals(tile_work.slopes, Down(rows), x, loss, by_rows=False).of(0)
         return found.margins(), np.array(found.total)  # of the caller's own

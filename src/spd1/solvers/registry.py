@@ -28,7 +28,6 @@ METHODS = {
 #: Methods for some problems only; they refuse the others by name. ``auto`` knows when to call them.
 SPECIAL_METHODS = {
     "newton": ("newton.newton", "Newton"),
-    "learnt": ("newton.learnt", "Learnt"),
     "few-rows": ("newton.few_rows", "FewRows"),
     "interior": ("interior.interior", "Interior"),
 }
@@ -61,6 +60,7 @@ DIRECT_METHODS = {
     "newton-cg": ("sprint.methods", "NewtonCG"),
     "newton-gram": ("sprint.methods", "NewtonGram"),
     "multipliers": ("multipliers", "Multipliers"),
+    "learnt": ("newton.learnt", "Learnt"),
 }
 
 #: What other packages call methods of ours, or what does the same for them.

@@ -33,14 +33,14 @@ from .newton import Newton
 from .smooth import SmoothDirection
 from .tuning import (
     FEWEST_SAMPLED,
+    LEARNT_SHARE,
     LEAST_ANGLE,
     LEAST_GAIN,
-    LEARNT_SHARE,
     LINE_STEPS,
+    MEMORY_BYTES,
     MOST_LEARNT,
-    PAIRS,
-    PAIRS_BYTES,
     SAMPLED_AGAIN,
+    STEPS_KEPT,
     WATCHED,
 )
 
@@ -120,7 +120,7 @@ class Learnt(PairMethod):
         self.part = loss_part(p)
         self.slope, self.bend = np.empty(p.n), np.empty(p.n)
         self.rows = rows_of(p.b, p.c)
-        self.most = int(min(PAIRS, max(PAIRS_BYTES / (16.0 * p.d), 2.0)))
+        self.most = int(min(STEPS_KEPT, max(MEMORY_BYTES / (16.0 * p.d), 2.0)))
         self.count, self.value = 0, math.inf  # steps so far, P(x)
         self.sampled: SampledRows | None = None
 

@@ -155,8 +155,8 @@ LONG_LINE = 2000
 # and 35 with a sample of rows made once, 22 and 27 with one that is looked at again after 8 steps.
 # 60 pairs: 36 and 50 without a sample; 10: 78 and more than 150. Sparse data has no sample:
 # 20news-compsci 9 and 13 without, 14 and 24 with it.
-PAIRS = 20
-PAIRS_BYTES = 512e6  # that all pairs may take
+STEPS_KEPT = 20
+MEMORY_BYTES = 512e6  # that all pairs may take
 # Of the rows, in the sample: 22 and 27 rounds with 1/16, 21 and 26 with 1/20, 22 and 30 with 1/32,
 # and a sample of k rows costs k^2 d at the client.
 LEARNT_SHARE = 1.0 / 20.0
