@@ -51,6 +51,8 @@ def test_bulk_operations_are_those_of_the_matrix(layout, shape, rng):
     np.testing.assert_array_equal(grid.column_counts_where(some), expected)
     np.testing.assert_allclose(grid.by_rows.margins(x), A @ x, **close)
     np.testing.assert_allclose(grid.by_columns.adjoint(w), A.T @ w, **close)
+    for found, expected in zip(grid.both(x, w), (A @ x, A.T @ w), strict=True):
+        np.testing.assert_allclose(found, expected, **close)
     if grid.whole_rows:
         b = np.sign(w)
         u, G = grid.slopes(rows_of(b, c), x, LOSSES["squared_hinge"]())

@@ -85,7 +85,10 @@ first_sums = by_layout(add_dense_group, add_sparse_group)
 
 @kernel
 def slopes_of_lines(B, x, b, c, loss, u, weights, out):
-    """Fill u with B x and add B'(c phi'(u)) to out, reading each line once: four at a time."""
+    """Fill u with B x and add B'(c phi'(u)) to out, reading each line once: four at a time.
+
+    Without a loss B'c is added.
+    """
     n, i = B.line_count(), 0
     while i < n:
         last = min(i + 4, n)
@@ -96,10 +99,13 @@ def slopes_of_lines(B, x, b, c, loss, u, weights, out):
                 s += a * x[j]
             u[k] = s
         for k in range(i, last):
-            slope = loss.derivative(u[k], b[k])
-            if not abs(loss.conjugate(slope, b[k])) < math.inf:
-                slope = loss.derivative(0.0, b[k])
-            weights[k] = c[k] * slope
+            if loss is None:
+                weights[k] = c[k]
+            else:  # as ``terms.dual_guess``
+                slope = loss.derivative(u[k], b[k])
+                if not abs(loss.conjugate(slope, b[k])) < math.inf:
+                    slope = loss.derivative(0.0, b[k])
+                weights[k] = c[k] * slope
         for k in range(first_sums(B, i, last, weights, out), last):
             for m in range(B.line_length(k)):
                 j, a = B.at(k, m)

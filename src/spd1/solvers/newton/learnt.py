@@ -33,6 +33,7 @@ from .newton import Newton
 from .smooth import SmoothDirection
 from .tuning import (
     FEWEST_SAMPLED,
+    LEARNT_ROWS,
     LEARNT_SHARE,
     LEAST_ANGLE,
     LEAST_GAIN,
@@ -164,7 +165,7 @@ class Learnt(PairMethod):
         self.scale = self.l2 + (float(self.bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
         if not p.grid.dense or self.count % SAMPLED_AGAIN:
             return
-        count = rows_to_sample(p.grid, LEARNT_SHARE)
+        count = rows_to_sample(p.grid, LEARNT_SHARE, LEARNT_ROWS)
         if count < FEWEST_SAMPLED:
             return
         fresh = SampledRows(p.grid, self.l2, p.column_norms_squared, count)

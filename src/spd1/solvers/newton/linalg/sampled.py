@@ -31,11 +31,11 @@ GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 __all__ = ["SampledRows", "rows_to_sample"]
 
 
-def rows_to_sample(grid: Grid, share: float = SAMPLED_SHARE) -> int:
+def rows_to_sample(grid: Grid, share: float = SAMPLED_SHARE, at_most: int = MOST_SAMPLED) -> int:
     """How many rows are worth a copy: a share of all, as far as memory and a factor allow."""
     a_row = grid.dtype.itemsize * grid.d if grid.dense else 12.0 * grid.stored / max(grid.n, 1)
     most = min(SAMPLED_BYTES, 0.25 * grid.copies) / max(a_row, 1.0)
-    return int(min(MOST_SAMPLED, share * grid.n, most))
+    return int(min(at_most, share * grid.n, most))
 
 
 class SampledRows:
