@@ -249,7 +249,7 @@ def dask_ml(X: Any, b: np.ndarray, args: Any) -> None:
 
 def say(name: str, way: str, tol: float, seconds: float, result: Any, rounds: float = 0,
         moved: float = 0, least: float = 0) -> None:  # fmt: skip
-    text = f"{name:14s} {way:24s} {tol:7.0e} {seconds:8.2f} s {result.passes:8.1f} passes"
+    text = f"{name:14s} {way:24s} {tol:7.0e} {seconds:8.3f} s {result.passes:8.1f} passes"
     if rounds:
         passes = max(result.passes, 1e-9)
         text += f" {rounds:6d} rounds {moved / 2**20:9.1f} MB moved, {moved / passes / least:6.1f}"

@@ -94,12 +94,12 @@ def solve(
         After a Problem, the name of a method: ``solve(problem, "svrg")``.
     method : str
         "auto" picks an engine and says in ``result.method`` which and why: "ascent", "descent",
-        "newton-cg" or "newton-gram" (whole solves in one kernel), "newton" (active sets),
-        "multipliers" (losses with corners on few columns), "few-rows", "rows" (row tiles) or
-        "direct" (least squares without penalty); where one stands still, "interior" (interior
-        points) goes on. Further "columns" (column tiles), "spd1" and "spd1-vr" (Algorithms 1 and 2
-        of the paper) and what the paper compares with: "psgd", "svrg", "saga";
-        docs/laboratory/family.md has more.
+        "newton-cg" or "newton-gram" (whole solves in one kernel), "newton" (active sets), "learnt"
+        (L-BFGS, for data that is cut), "multipliers" (losses with corners on few columns),
+        "few-rows", "rows" (row tiles) or "direct" (least squares without penalty); where one stands
+        still, "interior" (interior points) goes on. Further "columns" (column tiles), "spd1" and
+        "spd1-vr" (Algorithms 1 and 2 of the paper) and what the paper compares with: "psgd",
+        "svrg", "saga"; docs/laboratory/family.md has more.
     loss : str or loss, optional
         For data X. Default: "logistic".
     l1, l2, lower, upper : float or array of shape (d,), optional

@@ -10,6 +10,7 @@ from spd1.cluster import placed, tuning
 from spd1.cluster.relays import branches_of
 from spd1.cluster.seats import Seat
 from spd1.data.facts import Nobody
+from spd1.data.slopes import rows_of
 from spd1.engines.threads import Threads
 from support.clusters import chunked, cluster_of, cut_problem, labelled, same_run
 
@@ -57,6 +58,10 @@ def test_products_have_the_bits_of_memory_and_few_bytes(grid, sparse, client, ea
             np.testing.assert_array_equal(grid_there.adjoint(w), mine.adjoint(w))
             for _ in range(2):  # the second time the bend is there already
                 np.testing.assert_array_equal(grid_there.curved(w * w, x), mine.curved(w * w, x))
+                if mine.whole_rows:
+                    asked = rows_of(b, here.c), x, here.loss
+                    for two in zip(grid_there.slopes(*asked), mine.slopes(*asked), strict=True):
+                        np.testing.assert_array_equal(*two)
         assert traffic.relayed > 0
         before = traffic.received
         grid_there.adjoint(w)

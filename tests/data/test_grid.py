@@ -10,6 +10,8 @@ from spd1 import Problem
 from spd1.data.convert import as_matrix
 from spd1.data.grid import Grid
 from spd1.data.matrix import CSR
+from spd1.data.slopes import rows_of
+from spd1.losses import LOSSES
 from support import oracle
 from support.setups import smooth_problem
 
@@ -49,6 +51,14 @@ def test_bulk_operations_are_those_of_the_matrix(layout, shape, rng):
     np.testing.assert_array_equal(grid.column_counts_where(some), expected)
     np.testing.assert_allclose(grid.by_rows.margins(x), A @ x, **close)
     np.testing.assert_allclose(grid.by_columns.adjoint(w), A.T @ w, **close)
+    for found, expected in zip(grid.both(x, w), (A @ x, A.T @ w), strict=True):
+        np.testing.assert_allclose(found, expected, **close)
+    if grid.whole_rows:
+        b = np.sign(w)
+        u, G = grid.slopes(rows_of(b, c), x, LOSSES["squared_hinge"]())
+        np.testing.assert_allclose(u, A @ x, **close)
+        slopes = -2.0 * b * np.maximum(1.0 - b * (A @ x), 0.0)
+        np.testing.assert_allclose(G, A.T @ (c * slopes), **close)
 
 
 def test_one_tile_in_memory_copies_nothing():

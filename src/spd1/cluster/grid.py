@@ -23,7 +23,8 @@ from .team import Team
 
 __all__ = ["ClusterGrid"]
 
-ASKED_AGAIN = (tile_work.curved,)  # conjugate gradients ask with the same bend again and again
+# Conjugate gradients ask with the same bend again and again, and rows keep their labels.
+ASKED_AGAIN = (tile_work.curved, tile_work.slopes)
 
 
 class ClusterGrid(Grid):

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import products
 from .matrix import Dense
+from .slopes import slopes_of_lines
 
 __all__ = [
     "Crew",
@@ -158,6 +159,15 @@ def work_on(A: Any, crew: Crew | None) -> Any:
     return Whole(A) if crew is None else Cut(A, crew)
 
 
+def sloped(
+    A: Any, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """A x = u and A'(c phi'(u)) of some rows."""
+    u, out = np.empty(len(b)), np.zeros(len(x))
+    slopes_of_lines(A, x, b, c, loss, u, np.empty(len(b)), out)
+    return u, out
+
+
 class Whole:
     """One tile in one piece: every operation is one call of a kernel."""
 
@@ -175,6 +185,12 @@ class Whole:
     def curved(self, bend: np.ndarray, p: np.ndarray, out: np.ndarray) -> None:
         """Add A' diag(bend) A p to ``out``, for rows at hand."""
         products.curved_lines(self.A, bend, p, out)
+
+    def slopes(
+        self, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A x = u and A'(c phi'(u)), for rows at hand."""
+        return sloped(self.A, x, b, c, loss)
 
     def squares(self, by_rows: bool) -> np.ndarray:
         """Squared norms of the rows, or of the columns."""
@@ -228,6 +244,17 @@ class Cut:
             return part
 
         out += total(self.crew, self.crew.map(work, self.coarse))
+
+    def slopes(
+        self, x: np.ndarray, b: np.ndarray, c: np.ndarray, loss: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A x = u and A'(c phi'(u)), for rows at hand."""
+
+        def work(block: tuple[Any, slice]) -> tuple[np.ndarray, np.ndarray]:
+            return sloped(block[0], x, b[block[1]], c[block[1]], loss)
+
+        found = self.crew.map(work, self.coarse)
+        return np.concatenate([u for u, _ in found]), total(self.crew, [part for _, part in found])
 
     def squares(self, by_rows: bool) -> np.ndarray:
         """Squared norms of the rows, or of the columns."""

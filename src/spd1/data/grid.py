@@ -23,6 +23,7 @@ from .convert import as_scipy, column_access, row_access
 from .crew import Crew, symmetric, work_on
 from .facts import Facts, Nobody, Reads
 from .matrix import CSC, CSR, Dense
+from .slopes import rows_of
 from .sums import Part, Sums
 from .tile_work import Across, Down, part_of, product, scaled_rows
 
@@ -262,6 +263,23 @@ class Grid:
             return out
         sums = self.totals(tile_work.curved, Down(bend), p, by_rows=False)
         return np.array(sums.of(0))  # of the caller's own
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether rows are at hand and no row is cut: then ``slopes`` reads them once."""
+        return self.row_major and self.shape[1] == 1
+
+    def slopes(self, rows: np.ndarray, x: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A x = u and A'(c phi'(u)) in one reading, for whole rows; ``rows``: see ``rows_of``."""
+        self.ledger.entries += self.stored
+        found: Any = self.totals(tile_work.slopes, Down(rows), x, loss, by_rows=False).of(0)
+        return found.margins(), np.array(found.total)  # of the caller's own
+
+    def both(self, x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A x and A'w: whole rows of several tiles are asked for once, and read once."""
+        if self.shape == (1, 1) or not self.whole_rows:
+            return self.margins(x), self.adjoint(w)
+        return self.slopes(rows_of(np.zeros(self.n), w), x, None)
 
     # Gram matrices
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from . import products
 from .convert import as_scipy
 from .matrix import CSR, Dense
+from .slopes import Slopes
 
 __all__ = ["Across", "Down", "part_of"]
 
@@ -55,6 +56,13 @@ def curved(work: Any, bend: np.ndarray, p: np.ndarray) -> np.ndarray:
     out = np.zeros(len(p))
     work.curved(bend, p, out)
     return out
+
+
+def slopes(work: Any, rows: np.ndarray, x: np.ndarray, loss: Any) -> Slopes:
+    """Margins and the sum of slopes, for rows at hand; see ``slopes.rows_of``."""
+    b, c, numbers = (np.ascontiguousarray(one) for one in rows.T)
+    u, out = work.slopes(x, b, c, loss)
+    return Slopes({int(numbers[0]): u}, out)
 
 
 def squares(work: Any, by_rows: bool) -> np.ndarray:

@@ -210,7 +210,8 @@ class Run:
         if not kept or self.best is None:
             return
         p, x, y = self.problem, self.best[0].x, self.best[1].y
-        pair = pair_of(p, x, p.margins(x), y, -p.adjoint(p.c * y))
+        u, G = p.grid.both(x, p.c * y)
+        pair = pair_of(p, x, u, y, -G)
         self.keep(pair.point, pair.dual)
         self._certificate = certificate_of(self.problem, pair)
 

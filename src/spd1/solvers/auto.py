@@ -11,6 +11,7 @@ from .interior.interior import Interior
 from .interior.tuning import MANY_COLUMNS
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
+from .newton.learnt import learns
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_ONCE, TALL
 from .sprint.sprint import REASONS, kind_of
@@ -174,6 +175,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "rows", "neither the loss nor its conjugate fits Newton's method"
     if face == "dual" and rows_out_of_hand(p):
         return "ascent", "passes on each tile of rows: they are too many to copy"
+    if learns(p):
+        return "learnt", "smooth loss, l2 > 0, cut into tiles: one reading a step"
     if p.grid.shape != (1, 1):
         return "newton", "the data is cut into tiles"
     if face == "proximal" and few_rows_without_curvature(p):

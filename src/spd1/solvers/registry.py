@@ -60,6 +60,7 @@ DIRECT_METHODS = {
     "newton-cg": ("sprint.methods", "NewtonCG"),
     "newton-gram": ("sprint.methods", "NewtonGram"),
     "multipliers": ("multipliers", "Multipliers"),
+    "learnt": ("newton.learnt", "Learnt"),
 }
 
 #: What other packages call methods of ours, or what does the same for them.

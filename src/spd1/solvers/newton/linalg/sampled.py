@@ -19,21 +19,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ....data.crew import symmetric
 from ....data.grid import Grid
 from ....data.lines import CopiedLines
 from ..tuning import MOST_SAMPLED, SAMPLED_BYTES, SAMPLED_SHARE, STALE_CURVATURE, STILL_BENDS
 from .cholesky import damped_cholesky, solve_by
 
 LEAST_SQUARE = 1e-12  # of the mean
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 __all__ = ["SampledRows", "rows_to_sample"]
 
 
-def rows_to_sample(grid: Grid) -> int:
+def rows_to_sample(grid: Grid, share: float = SAMPLED_SHARE, at_most: int = MOST_SAMPLED) -> int:
     """How many rows are worth a copy: a share of all, as far as memory and a factor allow."""
     a_row = grid.dtype.itemsize * grid.d if grid.dense else 12.0 * grid.stored / max(grid.n, 1)
     most = min(SAMPLED_BYTES, 0.25 * grid.copies) / max(a_row, 1.0)
-    return int(min(MOST_SAMPLED, SAMPLED_SHARE * grid.n, most))
+    return int(min(at_most, share * grid.n, most))
 
 
 class SampledRows:
@@ -78,7 +80,8 @@ class SampledRows:
 
     def _choose(self, bend: np.ndarray) -> bool:
         """Take other rows if they bend much more than those at hand; whether it did."""
-        best = np.sort(np.argsort(-bend, kind="stable")[: self.count])
+        spread = (np.arange(len(bend)) * GOLDEN) % 1.0  # of rows that bend alike, some everywhere
+        best = np.sort(np.lexsort((spread, -bend))[: self.count])
         if self.rows is not None and bend[self.which].sum() >= STILL_BENDS * bend[best].sum():
             return False
         fresh = np.setdiff1d(best, self.which)
@@ -93,7 +96,7 @@ class SampledRows:
 
     def _products(self, stiff: np.ndarray) -> np.ndarray:
         if isinstance(self.rows, np.ndarray):
-            return np.asarray((self.rows / stiff) @ self.rows.T)
+            return symmetric(self.grid.crew, (self.rows / np.sqrt(stiff)).T)
         scaled = self.rows.multiply(1.0 / stiff).tocsr()
         return np.asarray((scaled @ self.rows.T).toarray())
 
