@@ -24,7 +24,7 @@ from .compare_page import write_page
 from .exits import INTERRUPTED, USAGE, fail, guarded
 from .fit import problem_of
 from .groups import FileOptions, ModelOptions, with_groups
-from .places import check_picture, need_matplotlib
+from .places import check_picture, need_matplotlib, refuse_same
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[
@@ -70,6 +70,8 @@ def compare(
     names = read_methods(methods)
     chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
+    o.refuse_limits(max_passes, max_seconds)
+    refuse_same({"--plot": plot, "--page": page})
     if plot is not None:
         check_picture(plot, force, data)
     if page is not None:

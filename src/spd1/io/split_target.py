@@ -10,7 +10,9 @@ import numpy as np
 
 from ..errors import DataError, suggestion
 from ..files import Data
-from .tables import NO_VALUE, is_number
+from ..models.columns import shown
+from .csv_head import is_number
+from .tables import NO_VALUE
 
 __all__ = ["refuse_missing_target", "split_target", "target_position"]
 
@@ -48,7 +50,10 @@ def split_target(
     where = target_position(path, names, len(columns), target)
     rest = [k for k in range(len(columns)) if k != where]
     if not rest:
-        raise DataError(f"{path} has one column: there is nothing beside the target")
+        raise DataError(
+            f"{path} has one column: there is nothing beside the target; fields of a CSV file are "
+            "told apart by commas, semicolons or tabs"
+        )
     A = _matrix(path, names, columns, rest, first)
     kept = [names[k] for k in rest] if names else None
     b = np.asarray(columns[where])
@@ -104,11 +109,9 @@ def target_position(
     try:
         number = int(target)
     except ValueError:
-        there = (
-            f"it has {', '.join(names[:8])}"
-            if names
-            else "its columns have no names, so name one by number, from 0"
-        )
+        there = "its columns have no names, so name one by number, from 0"
+        if names:
+            there = f"{suggestion(str(target), names)}it has {shown(names, 8)}"
         raise DataError(f"{path} has no column {target!r}: {there}") from None
     if not -width <= number < width:
         raise DataError(f"{path} has no column number {number}: it has {width}, counted from 0")
