@@ -79,6 +79,27 @@ def test_a_first_line_that_is_a_row_is_noticed(run, write, tmp_path):
     assert load_model(tmp_path / "m.spd1").training["rows"] == 40
 
 
+def test_a_column_may_hold_its_own_name(run, write):
+    """A target y with the answers y and n, and Parquet files, whose names are no line."""
+    path = write(w=np.tile(["w", "v"], 20))
+    path.write_text(path.read_text().replace("yes", "y"))
+    assert "taken for names" not in run("fit", path, "--no-save").stderr
+
+
+def test_truths_are_numbers_where_a_model_wants_numbers(run, write, tmp_path):
+    """Parquet has them as 0 and 1, CSV files as words."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    truths = np.tile([True, False], 20)
+    path = write(ok=truths)
+    pandas.read_csv(path).to_parquet(tmp_path / "data.parquet")
+    assert run("fit", "data.parquet", "-o", "m.spd1").exit_code == 0
+    for name in ("data.csv", "data.parquet"):
+        assert run("predict", "m.spd1", name, "--margin", "-o", f"{name}.txt").exit_code == 0
+    text = [(tmp_path / f"data.{kind}.txt").read_text() for kind in ("csv", "parquet")]
+    assert text[0] == text[1]
+
+
 def test_many_numbers_as_classes_are_noticed(run, write):
     path = write(age=np.arange(40) % (MANY_CLASSES + 1))
     said = f"{MANY_CLASSES + 1} different numbers (0, 1, 2, 3, ...) are taken for classes"

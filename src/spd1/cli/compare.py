@@ -37,6 +37,12 @@ Methods = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option(help="Picture by pass and by second (png, svg, pdf)")]
 PageFile = Annotated[Path | None, typer.Option(help="Page with the table and the picture (html)")]
+MostPasses = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop each method after so many passes over the data", rich_help_panel=o.RUNNING
+    ),
+]
 BESIDE = 8  # more methods than this have their legend beside the picture
 GROUPS = {
     "family": list(FAMILY_METHODS),
@@ -52,7 +58,7 @@ def compare(
     loss: o.Loss = "logistic",
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
-    max_passes: o.MaxPasses = 100.0,
+    max_passes: MostPasses = 100.0,
     max_seconds: o.MaxSeconds = 60.0,
     *,
     about: ModelOptions,

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..data.store import Store
 from ..files import Data
+from ..io.csv_head import is_number
 from ..models.columns import dropping
 from ..models.labels import label_text
 from ..models.recipe import Table
@@ -24,19 +25,18 @@ MANY_CLASSES = 20  # of numbers: as a rule they are quantities
 def doubts_of_table(path: Path, table: Table, aside: Sequence[str | None]) -> list[str]:
     """Of a table as the file has it; ``aside`` are columns that are no features."""
     pairs = list(zip(table.names, table.columns, strict=True))
-    own = [n for n, v in pairs if table.header and v.dtype.kind == "U" and np.any(v == n)]
     counters = [n for n, v in pairs if n not in aside and v.dtype.kind != "U" and counts_rows(v)]
-    return [_first_line(path, name) for name in own[:1]] + [_counter(path, n) for n in counters]
+    return [*_of_first_line(path, pairs), *(_counter(path, name) for name in counters)]
 
 
 def doubts_of_data(path: Path, data: Data) -> list[str]:
     """Of a table that is numbers but for its target."""
     if data.names is None or isinstance(data.A, Store) or sp.issparse(data.A):
         return []
-    said = [_counter(path, n) for n, v in zip(data.names, data.A.T, strict=True) if counts_rows(v)]
-    if data.b is not None and data.b.dtype.kind == "U" and np.any(data.b == data.target):
-        said.append(_first_line(path, str(data.target)))
-    return said
+    pairs = list(zip(data.names, data.A.T, strict=True))
+    target = [] if data.b is None else [(str(data.target), data.b)]
+    counters = [name for name, values in pairs if counts_rows(values)]
+    return [*_of_first_line(path, pairs + target), *(_counter(path, name) for name in counters)]
 
 
 def doubts_of_classes(b: Any, loss: Any, positive: str | None) -> list[str]:
@@ -70,8 +70,17 @@ def _counter(path: Path, name: str) -> str:
     return f"{path}: column {name!r} counts the rows: {dropping(name)} leaves it out"
 
 
-def _first_line(path: Path, name: str) -> str:
-    return (
-        f"{path}: the first line is taken for names, and column {name!r} holds {name!r}, too: "
-        "--no-header takes it for a row"
-    )
+def _of_first_line(path: Path, pairs: Sequence[tuple[str, np.ndarray]]) -> list[str]:
+    """Whether names would fit into their columns: numbers over numbers, words among the words.
+
+    One column of words may hold its own name, such as y with the answers y and n.
+    """
+    words = [(name, values) for name, values in pairs if values.dtype.kind == "U"]
+    own = [name for name, values in words if np.any(values == name)]
+    over = [is_number(name) for name, values in pairs if values.dtype.kind != "U"]
+    if not own or 2 * len(own) < len(words) or not all(over) or len(own) + len(over) < 2:
+        return []
+    return [
+        f"{path}: the first line is taken for names, and {own[0]!r} stands in column {own[0]!r}, "
+        "too: --no-header takes it for a row"
+    ]

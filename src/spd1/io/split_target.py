@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataError, suggestion
 from ..files import Data
-from ..models.columns import shown
+from ..models.columns import shown, truths
 from .csv_head import is_number
 from .tables import NO_VALUE
 
@@ -94,7 +94,8 @@ def _by_name(
         raise DataError(f"{path} has no column {missing[0]!r}, which the model was trained on"
                         + (f" (and {len(missing) - 1} more)" if missing[1:] else "")
                         + (f"; {near.strip()}" if near else ""))  # fmt: skip
-    A = _matrix(path, names, columns, [names.index(name) for name in features])
+    found = [truths(c) if c.dtype.kind == "U" else c for c in columns]
+    A = _matrix(path, names, found, [names.index(name) for name in features])
     b = np.asarray(columns[names.index(target)]) if target in names else None
     return Data(A, b, list(features), str(target) if b is not None else None)
 

@@ -10,7 +10,16 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["NO_WORD", "Column", "are_words", "dropping", "learn_number", "learn_words", "shown"]
+__all__ = [
+    "NO_WORD",
+    "Column",
+    "are_words",
+    "dropping",
+    "learn_number",
+    "learn_words",
+    "shown",
+    "truths",
+]
 
 NO_WORD = "(missing)"  # the category of text that is not there
 SHOWN_WORDS = 4  # of a message
@@ -91,6 +100,8 @@ def as_numbers(column: Column, values: np.ndarray, path: Any) -> np.ndarray:
     """Numbers, NaN where they are missing; refused where that, or text, can't be."""
     name = column.name
     if values.dtype.kind in "US":
+        values = truths(values)
+    if values.dtype.kind in "US":
         row = next(i for i, v in enumerate(values.tolist()) if not _is_number(v))
         raise DataError(
             f"{path}: column {name!r} has the text {values[row][:30]!r} in row {row + 1}, and the "
@@ -112,6 +123,19 @@ def _refusal(path: Any, name: str, gone: np.ndarray) -> str:
         f"{path}: column {name!r} has no value in row {gone[0] + 1}{many}: train with --missing "
         f"median (or mean, most_frequent) to fill them in, or with {dropping(name)}"
     )
+
+
+def truths(words: np.ndarray) -> np.ndarray:
+    """True and False as the 1 and 0 that they are in Parquet; other words as they are.
+
+    Examples
+    --------
+    >>> truths(np.array(["True", "", "false"])), truths(np.array(["True", "maybe"]))
+    (array([ 1., nan,  0.]), array(['True', 'maybe'], dtype='<U5'))
+    """
+    known = {"true": 1.0, "false": 0.0, "": np.nan}
+    found = [known.get(word.lower()) for word in words.tolist()]
+    return words if None in found else np.array(found, dtype=float)
 
 
 def _is_number(text: str) -> bool:
