@@ -18,6 +18,8 @@ INSTEAD = {
     "alphas": "spd1.linear_model.path(X, y, alphas=...)",
     "lam": "l1= or l2=",
     "lambda_": "l1= or l2=",
+    "lamda": "l1= or l2=",
+    "reg_lambda": "l1= or l2=",
     "l1_ratio": "l1= and l2=",
     "penalty": "l1= or l2= with its strength",
     "solver": "method=",

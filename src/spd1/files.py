@@ -44,6 +44,17 @@ SUFFIXES = {
     ".npy": "npy",
     ".store": "store",
 }
+#: What others write, and we neither read nor write.
+FOREIGN_SUFFIXES = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "a spreadsheet"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), "a pickle"),
+    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro"), "a columnar file"),
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".nc"), "HDF"),
+    **dict.fromkeys((".sas7bdat", ".dta", ".sav", ".rds", ".rdata", ".mat", ".arff"), "a data set"),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".zst"), "an archive"),
+    **dict.fromkeys((".html", ".xml", ".pdf", ".png", ".svg", ".jpg", ".md", ".py"), "a document"),
+}
 FORMATS = ("libsvm", "csv", "parquet", "npz", "npy", "store")
 FOREIGN_FORMATS = {"svmlight": "libsvm", "svm": "libsvm", "tsv": "csv", "pq": "parquet"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -93,6 +104,8 @@ class Data(NamedTuple):
 def format_of(path: str | Path, given: str | None = None) -> str:
     """The format of a file: as given, else by its suffix, else LIBSVM text. A folder is a store.
 
+    Suffixes of other programs are refused: LIBSVM text under such a name helps nobody.
+
     Examples
     --------
     >>> format_of("train.csv.gz"), format_of("a9a"), format_of("a9a", "npz")
@@ -110,7 +123,13 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         return "store"
     if path.suffix.lower() in OPENERS:
         path = path.with_suffix("")
-    return SUFFIXES.get(path.suffix.lower(), "libsvm")
+    suffix = path.suffix.lower()
+    if suffix in FOREIGN_SUFFIXES:
+        raise DataError(
+            f"{path} is {FOREIGN_SUFFIXES[suffix]} by its name, and data here is "
+            f"{', '.join(FORMATS)}: take CSV or Parquet, or name the format if this name misleads"
+        )
+    return SUFFIXES.get(suffix, "libsvm")
 
 
 class ArrayHeader(NamedTuple):

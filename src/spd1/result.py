@@ -54,8 +54,8 @@ class Progress(NamedTuple):
 class Trace:
     """History of a run: one row per look at the certificate. Each column is a NumPy array.
 
-    Columns
-    -------
+    Attributes
+    ----------
     passes
         Entries of A read, divided by the entries stored.
     paper_passes

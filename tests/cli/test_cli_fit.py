@@ -147,7 +147,7 @@ WRONG = [
     (["fit", "train.svm", "--l2", "many"], 2, "--l2"),
     (["fit", "train.svm", "--tol", "0"], 2, "--tol must be between 0 and 1"),
     (["fit", "train.svm", "--tol", "nan"], 2, "--tol must be between 0 and 1"),
-    (["fit", "train.svm", "--max-passes", "0"], 2, "max_passes must be a positive number"),
+    (["fit", "train.svm", "--max-passes", "0"], 2, "--max-passes must be a positive number"),
     (["fit", "train.svm", "--lower", "2", "--upper", "1"], 2, "lower must not exceed upper"),
     (["fit", "train.svm", "--loss-param", "delta=1"], 2, "Logistic takes no parameters"),
     (["fit", "train.svm", "--loss", "huber", "--loss-param", "delta=x"], 2, "write delta=NUMBER"),

@@ -24,7 +24,7 @@ from .compare_page import write_page
 from .exits import INTERRUPTED, USAGE, fail, guarded
 from .fit import problem_of
 from .groups import FileOptions, ModelOptions, with_groups
-from .places import check_picture, need_matplotlib
+from .places import check_picture, need_matplotlib, refuse_same
 from .show import GapBar, describe_data, print_json, say
 
 Methods = Annotated[
@@ -37,6 +37,12 @@ Methods = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option(help="Picture by pass and by second (png, svg, pdf)")]
 PageFile = Annotated[Path | None, typer.Option(help="Page with the table and the picture (html)")]
+MostPasses = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop each method after so many passes over the data", rich_help_panel=o.RUNNING
+    ),
+]
 BESIDE = 8  # more methods than this have their legend beside the picture
 GROUPS = {
     "family": list(FAMILY_METHODS),
@@ -52,7 +58,7 @@ def compare(
     loss: o.Loss = "logistic",
     l1: o.L1 = 0.0,
     l2: o.L2 = None,
-    max_passes: o.MaxPasses = 100.0,
+    max_passes: MostPasses = 100.0,
     max_seconds: o.MaxSeconds = 60.0,
     *,
     about: ModelOptions,
@@ -70,6 +76,8 @@ def compare(
     names = read_methods(methods)
     chosen = o.make_loss(loss, about.loss_parameters)
     reg = o.make_regularizer(l1, l2, -o.NO_BOUND, o.NO_BOUND)
+    o.refuse_limits(max_passes, max_seconds)
+    refuse_same({"--plot": plot, "--page": page})
     if plot is not None:
         check_picture(plot, force, data)
     if page is not None:

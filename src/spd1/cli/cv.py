@@ -20,7 +20,7 @@ from .exits import NOT_REACHED, guarded, notes
 from .fit import NoSave, Output, introduce, report
 from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
-from .places import check_places, model_place
+from .places import check_places, model_place, refuse_same
 from .show import print_json, say
 from .strength import StrengthOptions, Task, task_of
 from .table import prepared
@@ -83,6 +83,7 @@ def cv(
     if scoring is not None:
         _check_scoring(scoring)
     place = model_place(output, train, no_save)
+    refuse_same({"--output": place, "--plot": plot})
     check_places(place, plot, force, train)
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)

@@ -21,13 +21,14 @@ from ..solve import engine_of
 from ..solvers import method_class
 from . import options as o
 from .asked import refuse_options
+from .doubts import doubts_of_classes
 from .exits import INTERRUPTED, NOT_REACHED, fail, guarded
 from .groups import Preparation, TableFileOptions, TrainingOptions, with_groups
 from .metrics import metrics
 from .pictures import picture
-from .places import check_places, model_place
+from .places import check_places, model_place, refuse_same
 from .show import GapBar, describe_data, print_json, say
-from .table import Prepared, prepared
+from .table import Prepared, note, prepared
 
 EXITS = {"converged": 0, "interrupted": INTERRUPTED}
 
@@ -92,6 +93,9 @@ class RunOptions:
             raise ParameterError("--scheduler and --workers are for --engine dask")
         if self.engine == "serial" and self.threads is not None:
             raise ParameterError("--threads is for --engine threads")
+        o.refuse_limits(self.max_passes, self.max_seconds)
+        if not self.every >= 0:
+            raise ParameterError(f"--every must be a number of seconds, got {self.every:g}")
         engine_of(self.engine, self.threads, self.scheduler, self.workers)  # starts nothing
         if self.checkpoint is None:
             refuse_options(["--every"], "there is no --checkpoint FILE to write")
@@ -148,12 +152,15 @@ def fit(
     if method != "auto":
         method_class(method)
     place = model_place(output, train, no_save)
+    refuse_same({"--output": place, "--plot": plot, "--checkpoint": running.checkpoint})
     check_places(place, plot, force, train)
     signs = chosen.label_kind == "sign"
     rows = prepared(train, file.reading, file.table, train_fraction, running.seed, signs)
     if running.engine == "dask" and not isinstance(rows.data.A, Store):
         hint = "--engine threads is for that; spd1 convert makes a store for --engine dask"
         raise IncompatibleError(f"{train} is read into memory: {hint}")
+    for remark in doubts_of_classes(rows.data.b, chosen, about.positive):
+        note(remark)
     loud = not (quiet or json)
     if loud:
         introduce(train, rows)

@@ -253,6 +253,13 @@ def make_loss(name: str, parameters: list[str] | None) -> Any:
     return as_loss(loss._replace(**values)) if values else loss
 
 
+def refuse_limits(passes: float | None, seconds: float | None) -> None:
+    """Refuse limits that mean nothing, before a file is read."""
+    for option, value in (("--max-passes", passes), ("--max-seconds", seconds)):
+        if value is not None and not value > 0:
+            raise ParameterError(f"{option} must be a positive number, got {value:g}")
+
+
 def make_regularizer(l1: float, l2: float | None, lower: float, upper: float) -> ElasticNet:
     """The regularizer of --l1, --l2, --lower and --upper."""
     if l2 is None:

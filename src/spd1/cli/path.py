@@ -21,7 +21,7 @@ from .exits import guarded, notes
 from .fit import introduce
 from .groups import TableFileOptions, TrainingOptions, with_groups
 from .pictures import picture
-from .places import check_places
+from .places import check_places, refuse_same
 from .show import print_json, say
 from .strength import AlphaCount, L1Ratio, LeastShare, StrengthOptions, task_of
 from .table import prepared
@@ -70,6 +70,7 @@ def path(
     from ..linear_model import path as walk
 
     chosen = o.make_loss(loss, about.loss_parameters)
+    refuse_same({"--csv": csv, "--plot": plot})
     check_places(csv, plot, force, train)
     rows = prepared(train, file.reading, file.table)
     task = task_of(train, rows, chosen, about)

@@ -8,7 +8,7 @@ from ..errors import ParameterError, install
 from ..files import check_writable
 from .asked import refuse_options
 
-__all__ = ["check_picture", "check_places", "model_place", "need_matplotlib"]
+__all__ = ["check_picture", "check_places", "model_place", "need_matplotlib", "refuse_same"]
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
@@ -27,6 +27,22 @@ def model_place(output: Path | None, data: Path, no_save: bool) -> Path | None:
         refuse_options(["--output"], "with --no-save nothing is written: choose one")
         return None
     return output or Path(stem(data) + ".spd1")
+
+
+def refuse_same(places: dict[str, Path | None]) -> None:
+    """Refuse to write two things to one file: the second would replace the first.
+
+    Examples
+    --------
+    >>> refuse_same({"--output": Path("a.spd1"), "--plot": Path("a.png"), "--csv": None})
+    """
+    seen: dict[Path, str] = {}
+    for option, place in places.items():
+        if place is None:
+            continue
+        other = seen.setdefault(place.resolve(), option)
+        if other != option:
+            raise ParameterError(f"{other} and {option} are both {place}: name two files")
 
 
 def check_places(place: Path | None, plot: Path | None, force: bool, data: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,14 @@ from ..data.store import Store
 from ..errors import DataError, IncompatibleError, ParameterError, suggestion
 from ..files import Data, format_of
 from ..io import Model, read_data
+from ..io.csv_head import is_number
 from ..io.mixed_tables import read_table
 from ..io.split_target import refuse_missing_target, target_position
 from ..models.columns import shown
 from ..models.recipe import Recipe, Table, learn_recipe
 from . import options as o
 from .asked import TABLES, refuse_reading
+from .doubts import doubts_of_data, doubts_of_table
 from .exits import notes
 
 __all__ = ["Prepared", "TableOptions", "is_balanced", "note", "prepared", "read_for", "words_of"]
@@ -67,14 +70,15 @@ class Prepared(NamedTuple):
 
 
 def words_of(values: Sequence[str] | None) -> list[str]:
-    """Names with commas between, in one option or several.
+    """Names with commas between, in one option or several; quotes around names that hold commas.
 
     Examples
     --------
-    >>> words_of(["name, ticket", "cabin"])
-    ['name', 'ticket', 'cabin']
+    >>> words_of(["name, ticket", "cabin", '"income, yearly"'])
+    ['name', 'ticket', 'cabin', 'income, yearly']
     """
-    return [word.strip() for value in values or () for word in value.split(",") if word.strip()]
+    rows = csv.reader(values or (), skipinitialspace=True)
+    return [word.strip() for row in rows for word in row if word.strip()]
 
 
 def is_balanced(class_weight: str | None) -> bool:
@@ -89,6 +93,11 @@ def note(text: str) -> None:
     """A remark on standard error."""
     console = notes()
     console.print(text, markup=False, emoji=False, soft_wrap=not console.is_terminal)
+
+
+def _say(remarks: Sequence[str]) -> None:
+    for remark in remarks:
+        note(remark)
 
 
 def prepared(
@@ -118,6 +127,7 @@ def prepared(
             if found is None:
                 raise
             return found
+        _say(doubts_of_data(path, data) if kind in TABLES else [])
         return _split(path, data, fraction, seed, classes)
     found = _from_table(path, kind, reading[1], table, fraction, seed, classes)
     assert found is not None
@@ -148,6 +158,7 @@ def _from_table(
     _check_aside(path, table.names, name, options, named=target is not None)
     b = table.column(name)
     refuse_missing_target(path, name, b)
+    _say(doubts_of_table(path, table, [name, options.weight, *options.drop]))
     train, test = _rows(path, b, fraction, seed, classes)
     weight = None if options.weight is None else _weights(path, options.weight, table)
     kept = table.rows(train)
@@ -184,10 +195,19 @@ def _check_aside(
 
 def _weights(path: Path, name: str, table: Table) -> np.ndarray:
     values = table.column(name)
-    if values.dtype.kind == "U" or not np.all(np.isfinite(values)) or np.any(values < 0):
+    if values.dtype.kind == "U":
+        wrong = np.flatnonzero([not is_number(value) for value in values.tolist()])
+    else:
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        there = str(values[wrong[0]]) if values.dtype.kind == "U" else f"{values[wrong[0]]:g}"
+        what = f"has {there!s}" if there not in ("", "nan") else "has no value"
         raise DataError(
-            f"{path}: the weights in column {name!r} must be numbers from 0 on, none missing"
+            f"{path}: the weights in column {name!r} must be numbers from 0 on, none missing; row "
+            f"{wrong[0] + 1} {what}"
         )
+    if not np.any(values):
+        raise DataError(f"{path}: the weights in column {name!r} are all zero: no row counts")
     return values
 
 
@@ -234,6 +254,8 @@ def read_for(
     o.refuse_model(path)
     refuse_reading(path, format)
     kind = format_of(path, format)
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
     recipe = model.recipe
     if recipe is not None and kind not in TABLES:
         words = [column.name for column in recipe.columns if column.categories is not None]

@@ -22,13 +22,18 @@ from .table import note, read_for
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File for them: .npy, or text, one per line"),
+    typer.Option("--output", "-o", help="File for the predictions: .npy, or text, one per line"),
 ]
 Probability = Annotated[
     bool,
-    typer.Option("--probability", help="Of the second class, of several each (logistic)"),
+    typer.Option(
+        "--probability",
+        help="Print chances instead: of the second class, or of each of several (logistic)",
+    ),
 ]
-Margin = Annotated[bool, typer.Option("--margin", help="The numbers before a sign is taken")]
+Margin = Annotated[
+    bool, typer.Option("--margin", help="Print the sums of coefficients times features instead")
+]
 Asked = Annotated[
     float | None, typer.Option(help="Exit with code 4 unless this relative gap is proven")
 ]

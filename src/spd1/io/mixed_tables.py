@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import DataError
 from ..models.recipe import Table
-from .tables import NO_VALUE, csv_head, csv_rows, csv_text, need_pyarrow, open_parquet
+from .csv_head import csv_head, numbers_alone
+from .tables import NO_VALUE, csv_rows, csv_text, need_pyarrow, open_parquet
 
 __all__ = ["read_table"]
 
@@ -55,11 +56,11 @@ def read_table(
 
 def _read_csv(path: str | Path, text: Collection[str], header: bool) -> Table:
     content = csv_text(path)
-    head = csv_head(content[: content.find("\n") + 1 or len(content)])
+    head = csv_head(path, content)
     head = head if header else head._replace(names=None)
-    rows = csv_rows(path, content, head)
+    start, line = head.rows
+    rows = csv_rows(path, content[start:], head, line)
     names = head.names or [str(k) for k in range(head.width)]
-    rows = rows[1:] if head.names else rows
     if not rows:
         raise DataError(f"{path} has a first line with names and no rows")
     columns = [
@@ -77,7 +78,8 @@ def _refuse_decimal_commas(path: str | Path, name: str, values: np.ndarray) -> N
     there = values[values != ""] if values.dtype.kind == "U" else values[:0]
     if len(there) and all(DECIMAL_COMMA.fullmatch(value) for value in there.tolist()):
         raise DataError(
-            f"{path}: column {name!r} has decimal commas, such as {there[0]}: write decimal points"
+            f"{path}: column {name!r} has decimal commas, such as {there[0]}, or commas between "
+            "thousands: write decimal points, and nothing between thousands"
         )
 
 
@@ -85,7 +87,7 @@ def _values(fields: tuple[str, ...], text: bool) -> np.ndarray:
     """Numbers if all that are there are, or text."""
     stripped = [field.strip() for field in fields]
     there = ["" if field.lower() in NO_VALUE else field for field in stripped]
-    if not text:
+    if not text and numbers_alone(there):
         try:
             return np.array([field or "nan" for field in there], dtype=float)
         except ValueError:

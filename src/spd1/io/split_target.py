@@ -10,7 +10,9 @@ import numpy as np
 
 from ..errors import DataError, suggestion
 from ..files import Data
-from .tables import NO_VALUE, is_number
+from ..models.columns import shown, truths
+from .csv_head import is_number
+from .tables import NO_VALUE
 
 __all__ = ["refuse_missing_target", "split_target", "target_position"]
 
@@ -48,7 +50,10 @@ def split_target(
     where = target_position(path, names, len(columns), target)
     rest = [k for k in range(len(columns)) if k != where]
     if not rest:
-        raise DataError(f"{path} has one column: there is nothing beside the target")
+        raise DataError(
+            f"{path} has one column: there is nothing beside the target; fields of a CSV file are "
+            "told apart by commas, semicolons or tabs"
+        )
     A = _matrix(path, names, columns, rest, first)
     kept = [names[k] for k in rest] if names else None
     b = np.asarray(columns[where])
@@ -89,7 +94,8 @@ def _by_name(
         raise DataError(f"{path} has no column {missing[0]!r}, which the model was trained on"
                         + (f" (and {len(missing) - 1} more)" if missing[1:] else "")
                         + (f"; {near.strip()}" if near else ""))  # fmt: skip
-    A = _matrix(path, names, columns, [names.index(name) for name in features])
+    found = [truths(c) if c.dtype.kind == "U" else c for c in columns]
+    A = _matrix(path, names, found, [names.index(name) for name in features])
     b = np.asarray(columns[names.index(target)]) if target in names else None
     return Data(A, b, list(features), str(target) if b is not None else None)
 
@@ -104,11 +110,9 @@ def target_position(
     try:
         number = int(target)
     except ValueError:
-        there = (
-            f"it has {', '.join(names[:8])}"
-            if names
-            else "its columns have no names, so name one by number, from 0"
-        )
+        there = "its columns have no names, so name one by number, from 0"
+        if names:
+            there = f"{suggestion(str(target), names)}it has {shown(names, 8)}"
         raise DataError(f"{path} has no column {target!r}: {there}") from None
     if not -width <= number < width:
         raise DataError(f"{path} has no column number {number}: it has {width}, counted from 0")

@@ -8,14 +8,9 @@ from typing import IO
 
 from ..errors import DataError
 from ..files import Data, open_bytes, reading, share_read
+from .csv_head import CsvHead, csv_head, unified
 from .split_target import split_target, target_position
-from .tables import (
-    CsvHead,
-    arrow_columns,
-    csv_columns,
-    csv_head,
-    need_pyarrow,
-)
+from .tables import arrow_columns, csv_columns, need_pyarrow
 
 __all__ = ["TextTargetError", "iter_csv", "iter_parquet"]
 
@@ -63,15 +58,16 @@ def iter_csv(
     line, rows, kind = 1, 0, ""
     with reading(path), open_bytes(path) as stream:
         for chunk in _complete_records(stream, chunk_bytes):
-            text = chunk.decode("utf-8-sig" if line == 1 else "utf-8")
+            text = chunk.decode("utf-8") if head else unified(chunk.decode("utf-8-sig"))
             if told is not None:
                 told(share_read(stream, path))
             first, line = line, line + text.count("\n")
             if head is None:
-                start = text.find("\n") + 1 or len(text)
-                head = csv_head(text[:start])
-                if head.names:
-                    text, first = text[start:], 2
+                if not text.strip():
+                    continue
+                head = csv_head(path, text)
+                start, beyond = head.rows
+                text, first = text[start:], first + beyond - 1
             if not text.strip():
                 continue
             where = target_position(path, head.names, head.width, target) if as_text else None

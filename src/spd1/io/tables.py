@@ -9,20 +9,19 @@ import csv
 import io
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, install
 from ..files import Data, open_bytes, reading, replacing
+from .csv_head import CsvHead, csv_error, csv_head, numbers_alone, unified
 
 __all__ = [
-    "NO_VALUE", "CsvHead", "arrow_columns", "csv_columns", "csv_head", "csv_rows", "csv_text",
-    "is_number", "need_pyarrow", "open_parquet", "read_csv", "read_parquet", "write_csv",
-    "write_parquet",
+    "NO_VALUE", "arrow_columns", "csv_columns", "csv_rows", "csv_text", "need_pyarrow",
+    "open_parquet", "read_csv", "read_parquet", "write_csv", "write_parquet",
 ]  # fmt: skip
 
-DELIMITERS = ",;\t"
 #: Fields that stand for a missing value, in any case of letters.
 NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
@@ -44,37 +43,21 @@ def read_csv(path: str | Path, delimiter: str | None = None) -> tuple[list[str] 
     (['age', 'pulse', 'sick'], [70.5, 64.0], ['no', 'yes'])
     """
     text = csv_text(path)
-    start = text.find("\n") + 1 or len(text)
-    head = csv_head(text[:start], delimiter)
-    body = text[start:] if head.names else text
+    head = csv_head(path, text, delimiter)
+    start, line = head.rows
+    body = text[start:]
     if not body.strip():
         raise DataError(f"{path} has a first line with names and no rows")
-    return head.names, csv_columns(path, body, head, 2 if head.names else 1)
+    return head.names, csv_columns(path, body, head, line)
 
 
 def csv_text(path: str | Path) -> str:
     """All of a CSV file."""
     with reading(path), open_bytes(path) as stream:
-        text = stream.read().decode("utf-8-sig")
+        text = unified(stream.read().decode("utf-8-sig"))
     if not text.strip():
         raise DataError(f"{path} is empty")
     return text
-
-
-class CsvHead(NamedTuple):
-    """What the first line of a CSV file tells: names, if it has some, width and delimiter."""
-
-    names: list[str] | None
-    width: int
-    delimiter: str
-
-
-def csv_head(first: str, delimiter: str | None = None) -> CsvHead:
-    """Look at the first line."""
-    delimiter = delimiter or max(DELIMITERS, key=first.count)
-    head = next(csv.reader([first.rstrip("\r\n")], delimiter=delimiter))
-    names = None if all(is_number(field) for field in head) else [f.strip() for f in head]
-    return CsvHead(names, len(head), delimiter)
 
 
 def csv_columns(
@@ -114,14 +97,13 @@ def csv_rows(path: str | Path, body: str, head: CsvHead, line: int = 1) -> list[
                 continue
             if len(row) != head.width:
                 where = line + reader.line_num - 1
+                hint = ": does a line come before the names?" if head.width == 1 else ""
                 raise DataError(f"{path}, line {where}: {len(row)} fields, the first line has "
-                                f"{head.width}")  # fmt: skip
+                                f"{head.width}{hint}")  # fmt: skip
             rows.append(row)
     except csv.Error as error:
-        what = str(error)
-        if what == "unexpected end of data":
-            what = "the file ends inside quotation marks: one is opened and never closed"
-        raise DataError(f"{path}, line {line + reader.line_num - 1}: {what}") from None
+        where = line + reader.line_num - 1
+        raise DataError(f"{path}, line {where}: {csv_error(error)}") from None
     return rows
 
 
@@ -131,21 +113,12 @@ def _mixed(path: str | Path, body: str, head: CsvHead, line: int, text: int | No
     columns: list[Any] = []
     for k, fields in enumerate(zip(*rows, strict=True)):
         try:
-            if k == text:
+            if k == text or not numbers_alone(fields):
                 raise ValueError
             columns.append(np.array(fields, dtype=float))
         except ValueError:
             columns.append(np.array([field.strip() for field in fields], dtype=str))
     return columns
-
-
-def is_number(field: str) -> bool:
-    """Whether a field of a file is one, NaN and infinity included."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def read_parquet(path: str | Path) -> tuple[list[str], list[Any]]:

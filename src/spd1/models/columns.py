@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,16 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["NO_WORD", "Column", "are_words", "learn_number", "learn_words", "shown"]
+__all__ = [
+    "NO_WORD",
+    "Column",
+    "are_words",
+    "dropping",
+    "learn_number",
+    "learn_words",
+    "shown",
+    "truths",
+]
 
 NO_WORD = "(missing)"  # the category of text that is not there
 SHOWN_WORDS = 4  # of a message
@@ -34,6 +44,19 @@ class Column(NamedTuple):
         return [f"{self.name}={word}" for word in self.categories]
 
 
+def dropping(name: str) -> str:
+    """The option that leaves a column out, as a shell wants it.
+
+    Examples
+    --------
+    >>> print(dropping("income, yearly"))
+    --drop '"income, yearly"'
+    """
+    if "," in name or '"' in name:
+        name = '"' + name.replace('"', '""') + '"'
+    return f"--drop {shlex.quote(name)}"
+
+
 def learn_number(column: Column, values: np.ndarray, path: Any, missing: str) -> Column:
     """A column of numbers: what takes the place of a missing one."""
     from sklearn.impute import SimpleImputer
@@ -41,7 +64,7 @@ def learn_number(column: Column, values: np.ndarray, path: Any, missing: str) ->
     values = as_numbers(column._replace(fill=0.0), values, path)
     gone = np.isnan(values)
     if np.all(gone):
-        raise DataError(f"{path}: column {column.name!r} is empty: --drop {column.name}")
+        raise DataError(f"{path}: column {column.name!r} is empty: {dropping(column.name)}")
     if missing == "refuse":
         as_numbers(column, values, path)
         return column
@@ -58,7 +81,7 @@ def learn_words(column: Column, values: np.ndarray, path: Any, missing: str, mos
     if missing == "most_frequent":
         there = as_words(column._replace(fill=""), values, path)[:, None].astype(object)
         if np.all(there == ""):
-            raise DataError(f"{path}: column {column.name!r} is empty: --drop {column.name}")
+            raise DataError(f"{path}: column {column.name!r} is empty: {dropping(column.name)}")
         learnt = SimpleImputer(missing_values="", strategy=missing).fit(there).statistics_[0]
         filling = filling._replace(fill=str(learnt))
         words = as_words(filling, values, path)
@@ -66,7 +89,8 @@ def learn_words(column: Column, values: np.ndarray, path: Any, missing: str, mos
     if len(found) > most:
         raise DataError(
             f"{path}: column {column.name!r} holds {len(found):,} different texts in "
-            f"{len(words):,} rows ({shown(found)}): leave it out with --drop {column.name}, "
+            f"{len(words):,} rows ({shown(found)}): leave it out with "
+            f"{dropping(column.name)}, "
             f"or allow it with --max-categories {len(found)}"
         )
     return filling._replace(categories=found)
@@ -75,6 +99,8 @@ def learn_words(column: Column, values: np.ndarray, path: Any, missing: str, mos
 def as_numbers(column: Column, values: np.ndarray, path: Any) -> np.ndarray:
     """Numbers, NaN where they are missing; refused where that, or text, can't be."""
     name = column.name
+    if values.dtype.kind in "US":
+        values = truths(values)
     if values.dtype.kind in "US":
         row = next(i for i, v in enumerate(values.tolist()) if not _is_number(v))
         raise DataError(
@@ -95,8 +121,21 @@ def _refusal(path: Any, name: str, gone: np.ndarray) -> str:
     many = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
     return (
         f"{path}: column {name!r} has no value in row {gone[0] + 1}{many}: train with --missing "
-        f"median (or mean, most_frequent) to fill them in, or with --drop {name}"
+        f"median (or mean, most_frequent) to fill them in, or with {dropping(name)}"
     )
+
+
+def truths(words: np.ndarray) -> np.ndarray:
+    """True and False as the 1 and 0 that they are in Parquet; other words as they are.
+
+    Examples
+    --------
+    >>> truths(np.array(["True", "", "false"])), truths(np.array(["True", "maybe"]))
+    (array([ 1., nan,  0.]), array(['True', 'maybe'], dtype='<U5'))
+    """
+    known = {"true": 1.0, "false": 0.0, "": np.nan}
+    found = [known.get(word.lower()) for word in words.tolist()]
+    return words if None in found else np.array(found, dtype=float)
 
 
 def _is_number(text: str) -> bool:
@@ -104,7 +143,7 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return text == ""
-    return True
+    return "_" not in text  # Python would read 1_000 as a number, and codes look like that
 
 
 def as_words(column: Column, values: np.ndarray, path: Any) -> np.ndarray:
