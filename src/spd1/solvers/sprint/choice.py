@@ -39,6 +39,7 @@ from .tuning import (
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MUCH_DATA,
+    PROX_ROW,
     SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
@@ -177,13 +178,13 @@ def very_short_rows(problem: Problem) -> bool:
 def newton_suits(problem: Problem) -> bool:
     """Whether tall data had better be solved by Newton's steps than row by row.
 
-    A product with the curvature is two walks along a row and no more; a visit to a row is a prox,
-    and with a logistic loss that is as much as twenty entries. Rows that l2 holds back need few
-    visits, and long ones cost the same either way.
+    Rows that l2 holds back need few visits, and long ones cost the same either way.
     """
     p = problem
-    if p.n <= SQUARE * p.d or p.loss.quadratic or NewtonCGWorker.objection(p):
+    if p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
+    if p.n <= SQUARE * p.d:
+        return exponentials_count(p)
     if very_short_rows(p):
         return True
     if newton_kind(p) == "newton-cg" and too_hard_for_products(p):
@@ -195,9 +196,24 @@ def newton_suits(problem: Problem) -> bool:
     short = p.stored <= SHORT_ROW * p.n * rates().exp / rates().sparse_entry
     if short and p.n >= VERY_TALL * p.d and (p.loss.probabilities or row_ratio(p) <= VERY_EASY):
         return True
+    if exponentials_count(p):
+        return True
     if short_rows(p) and not p.loss.probabilities:
         return False
     return AscentWorker.objection(p) != "" or row_ratio(p) > EASY_ENOUGH or not rows_are_easy(p)
+
+
+def exponentials_count(problem: Problem) -> bool:
+    """Whether visits to sparse rows are exponentials above all: logistic losses, short rows.
+
+    A product with the curvature is two walks along a row and no more; a visit is a prox, too, and
+    with a logistic loss that is as much as twenty entries. Where columns are far more than rows,
+    rows hardly feel each other, and a few visits do what takes many products.
+    """
+    p = problem
+    if not p.loss.probabilities or p.grid.dense or p.d > SQUARE * p.n or p.mu <= p.most_faint_l2:
+        return False
+    return p.stored <= PROX_ROW * p.n * rates().exp / rates().sparse_entry
 
 
 def surely_easy(problem: Problem) -> bool:
