@@ -71,3 +71,21 @@ def test_slopes_follow_moves_as_far_as_bends_tell(layout, width, rng):
     np.testing.assert_allclose(table, wanted, atol=1e-12)
     np.testing.assert_allclose(u, now, atol=1e-14)
     np.testing.assert_allclose(slopes, slope, atol=1e-14)
+
+
+@kernel
+def pairs(A, h, c, H):
+    strides.add_pairs(A, h, c, H)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 7])
+def test_pairs_are_a_weighted_gram_matrix_whatever_is_left_over(n, d, layout):
+    rng = np.random.default_rng(10 * n + d)
+    A, h, c = rng.standard_normal((n, d)), rng.random(n), rng.random(n)
+    start = rng.standard_normal((d, d))
+    H = start.copy()
+    pairs(as_matrix(layout(A)), h, c, H)
+    wanted = start + A.T @ ((c * h)[:, None] * A)
+    np.testing.assert_allclose(np.tril(H), np.tril(wanted), rtol=1e-12, atol=1e-13)

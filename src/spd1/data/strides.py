@@ -260,40 +260,29 @@ add_products = by_layout(each_product, each_product)
 def dense_pairs(A, h, c, H):
     """H += A' diag(c h) A, its lower triangle.
 
-    Four rows and two lines of H at a time: what is loaded is used more than once.
+    Four rows and two lines of H at a time: what is loaded is used more than once. Rows that the
+    last four lack weigh nothing, and of an odd number of lines the first, which is one entry, is
+    added up alone: every loop more is compiled, vectorised, and hardly run.
     """
     n, d = len(h), len(H)
-    i = 0
-    while i + 4 <= n:
-        w0, w1 = c[i] * h[i], c[i + 1] * h[i + 1]
-        w2, w3 = c[i + 2] * h[i + 2], c[i + 3] * h[i + 3]
-        j = 0
-        while j + 2 <= d:
+    for i in range(0, n, 4):
+        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        w0 = c[i] * h[i]
+        w1 = c[i1] * h[i1] if i + 1 < n else 0.0
+        w2 = c[i2] * h[i2] if i + 2 < n else 0.0
+        w3 = c[i3] * h[i3] if i + 3 < n else 0.0
+        if d % 2 == 1:
+            e0, e1, e2, e3 = A.at(i, 0)[1], A.at(i1, 0)[1], A.at(i2, 0)[1], A.at(i3, 0)[1]
+            H[0, 0] += (w0 * e0 * e0 + w1 * e1 * e1) + (w2 * e2 * e2 + w3 * e3 * e3)
+        for j in range(d % 2, d, 2):
             a0, b0 = w0 * A.at(i, j)[1], w0 * A.at(i, j + 1)[1]
-            a1, b1 = w1 * A.at(i + 1, j)[1], w1 * A.at(i + 1, j + 1)[1]
-            a2, b2 = w2 * A.at(i + 2, j)[1], w2 * A.at(i + 2, j + 1)[1]
-            a3, b3 = w3 * A.at(i + 3, j)[1], w3 * A.at(i + 3, j + 1)[1]
+            a1, b1 = w1 * A.at(i1, j)[1], w1 * A.at(i1, j + 1)[1]
+            a2, b2 = w2 * A.at(i2, j)[1], w2 * A.at(i2, j + 1)[1]
+            a3, b3 = w3 * A.at(i3, j)[1], w3 * A.at(i3, j + 1)[1]
             for k in range(j + 2):
-                e0, e1 = A.at(i, k)[1], A.at(i + 1, k)[1]
-                e2, e3 = A.at(i + 2, k)[1], A.at(i + 3, k)[1]
+                e0, e1, e2, e3 = A.at(i, k)[1], A.at(i1, k)[1], A.at(i2, k)[1], A.at(i3, k)[1]
                 H[j, k] += (a0 * e0 + a1 * e1) + (a2 * e2 + a3 * e3)
                 H[j + 1, k] += (b0 * e0 + b1 * e1) + (b2 * e2 + b3 * e3)
-            j += 2
-        if j < d:
-            for k in range(d):
-                H[j, k] += (
-                    w0 * A.at(i, j)[1] * A.at(i, k)[1] + w1 * A.at(i + 1, j)[1] * A.at(i + 1, k)[1]
-                ) + (
-                    w2 * A.at(i + 2, j)[1] * A.at(i + 2, k)[1]
-                    + w3 * A.at(i + 3, j)[1] * A.at(i + 3, k)[1]
-                )
-        i += 4
-    while i < n:
-        for j in range(d):
-            w0 = c[i] * h[i] * A.at(i, j)[1]
-            for k in range(j + 1):
-                H[j, k] += w0 * A.at(i, k)[1]
-        i += 1
 
 
 def sparse_pairs(A, h, c, H):

@@ -34,6 +34,7 @@ from ..result import Result, continued
 from ..solve import solve
 from ..solvers.auto import pick
 from ..solvers.newton.tuning import FEW_ROWS, WIDE
+from ..solvers.sprint.choice import steps_do_better
 from ..solvers.sprint.sprint import kind_of
 from ..solvers.tuning import SQUARE
 from .tuning import (
@@ -170,7 +171,8 @@ class Design:
         whole = near.with_regularizer(with_free_intercept(reg, self.d))
         steps = as_loss(loss).probabilities and self.d <= HANDFUL and self.n > SQUARE * self.d
         leans = as_loss(loss).gamma > 0 and tol >= FAINT and not steps
-        leans = leans and kind_of(whole, tol) != "ascent"
+        at_once = kind_of(whole, tol)
+        leans = leans and at_once != "ascent" and not (at_once and steps_do_better(whole))
         if leans and (kind_of(near) == "ascent" or pick(near)[0] in LEANING):
             result = solve(near, **{**options, "tol": LEAN * tol})
             result = finished(result, whole, options)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any
 
-from .patience import uninterrupted
+from .patience import collector_at_rest, uninterrupted
 from .pieces import (
     OPTIONS,
     F,
@@ -54,7 +54,8 @@ def _load_numba() -> Any:
     """Import Numba and teach it what was noted so far."""
     global _numba_ready
     if not _numba_ready:
-        with uninterrupted(), _teaching:  # half taught, it could not be taught again
+        # half taught, it could not be taught again
+        with uninterrupted(), _teaching, collector_at_rest():
             if not _numba_ready:
                 _install_kernels()
                 teach_numba()

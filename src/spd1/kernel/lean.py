@@ -2,8 +2,9 @@
 
 Numba treats every function that a kernel calls as if somebody might call it alone: it optimises it,
 writes machine code for it, and compiles it anew for callers with other options. Pieces of kernels
-are called by kernels only: no machine code is written, and they are optimised in one go instead of
-three. (Not at all is too little: dense sweeps over columns took 1.2 times as long.)
+are called by kernels only: no machine code is written, and no loop is unrolled or vectorised before
+the kernel is. They are only brought into the form in which passes over the kernel expect them.
+(Not at all is too little: dense sweeps over columns took 1.2 times as long.)
 
 Functions of the package that allocate nothing count no references: callers hold the arrays. That
 halves what Numba writes for LLVM to read. And they leave out passes over what they do not contain.
@@ -14,11 +15,9 @@ Imported with Numba, when the first kernel is called.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from llvmlite.binding import create_new_function_pass_manager
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
@@ -30,8 +29,9 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 from .lookups import remembered
 from .lowering import LowerValues
+from .patience import collector_at_rest
 from .shortcuts import short_cuts
-from .stamp import inside
+from .stamp import PACKAGE, inside
 
 __all__ = ["KernelCompiler", "PieceCompiler"]
 
@@ -63,6 +63,8 @@ LEFT_OUT = (
     typed_passes.DumpParforDiagnostics,
 )
 
+WALKS = f"{PACKAGE}.data.strides"  # whose loops are where kernels spend their time
+
 MAYBE_NONE = (types.NoneType, types.Optional, types.Omitted)
 
 
@@ -77,9 +79,22 @@ class KernelLibrary(JITCodeLibrary):
 class PieceLibrary(KernelLibrary):
     """A piece of kernels, to be linked into them."""
 
+    walks = False  # whether it is a loop along a line of the data
+
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        """Values instead of memory, joined blocks, simpler instructions; walks get everything."""
+        if self.walks:
+            everything, builder = self._codegen._module_pass_manager()
+            everything.run(self._final_module, builder)
+            return
+        builder = self._codegen._pass_builder(opt=0, loop_vectorize=False, slp_vectorize=False)
+        passes = create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        for function in self._final_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -159,6 +174,7 @@ class LowerKernel(NativeLowering):
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         self.own = inside(state.func_id.modname)
+        state.library.walks = state.func_id.modname == WALKS
         with inherited(state.flags):  # methods are looked up again
             return bool(super().run_pass(state))
 
@@ -191,18 +207,6 @@ def holds_arrays(kind: Any) -> bool:
     """Whether values of a Numba type can be arrays, or tuples of them."""
     members = getattr(kind, "types", None) or ()
     return isinstance(kind, types.Array) or any(holds_arrays(one) for one in members)
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """Nothing is collected meanwhile: a compiler makes much that stays, and looks at it in vain."""
-    was_at_work = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_at_work:
-            gc.enable()
 
 
 class KernelCompiler(CompilerBase):

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits until what must not be cut in two is done.
+"""What waits until kernels are compiled: Ctrl-C, and Python's collector.
 
 Numba compiles through callbacks of LLVM: an exception that a signal raises there is printed and
 forgotten, and leaves a kernel without machine code. So signals are noted while a kernel is
@@ -7,13 +7,14 @@ compiled, and act when it is done, a few seconds later at most.
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Patience", "uninterrupted"]
+__all__ = ["Patience", "collector_at_rest", "uninterrupted"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -81,3 +82,15 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         SIGNALS_HELD.end()
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Nothing is collected meanwhile: a compiler makes much that stays, and looks at it in vain."""
+    was_at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_at_work:
+            gc.enable()

@@ -69,6 +69,16 @@ def test_the_centre_follows_and_margins_stay_those_of_x():
     assert abs(true[-1]) < 1e-6  # from 0.1: the intercept balances
 
 
+def test_little_tall_logistic_data_goes_to_newtons_steps_at_once():
+    p = with_intercept("logistic", n=200, d=20, l2=1.0 / 200)
+    assert lifted(p) is not None  # ascent could do it
+    assert kind_of(p) == "newton-cg"
+    found = solve(p, tol=1e-9)
+    assert found.method.startswith("auto: newton-cg (")
+    assert found.primal == pytest.approx(optimum_of(p), rel=1e-6)
+    assert kind_of(with_intercept("hinge", n=200, d=20, l2=1.0 / 200)) != "newton-cg"
+
+
 def test_other_penalties_are_left_to_others():
     p = with_intercept("hinge")
     assert lifted(p.with_regularizer(ElasticNet(l2=0.1))) is None

@@ -35,6 +35,7 @@ from .tuning import (
     LEAST_L1_SHARE,
     LITTLE_DENSE_DATA,
     LITTLE_SQUARE_DATA,
+    LITTLE_TALL_DATA,
     MANY_DIGITS,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
@@ -60,7 +61,7 @@ from .workers import (
     worth_of_a_gram,
 )
 
-__all__ = ["FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind"]
+__all__ = ["FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -97,7 +98,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
     near = lifted(p)
     if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
-        return "ascent"  # an intercept: the other columns decide
+        return newton_kind(p) if steps_do_better(p) else "ascent"  # the other columns decide
     if p.stored > MOST_ENTRIES:
         return "ascent" if very_easy(p) else ""
     if few_dense_rows(p) and factors_settle(p, tol):
@@ -115,6 +116,16 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
         return ""
     return "descent" if p.stored <= COLUMNS_COPY or not p.grid.row_major else ""
+
+
+def steps_do_better(problem: Problem) -> bool:
+    """Whether little tall data with an intercept had better go to Newton's steps at once.
+
+    A prox of a logistic loss is as much as twenty entries, and centres of an intercept are moved.
+    """
+    p = problem
+    little = p.n > SQUARE * p.d and p.stored <= LITTLE_TALL_DATA and p.mu == 0.0
+    return little and p.loss.probabilities and not NewtonCGWorker.objection(p)
 
 
 def factors_settle(problem: Problem, tol: float) -> bool:

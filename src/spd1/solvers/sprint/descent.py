@@ -75,8 +75,9 @@ def descend(
         Its lines are the columns of the data.
     growth : float
         Such that |phi'''| <= growth phi''; infinite if there is none.
-    flat : float
-        The weight of all rows if the loss is (u - b)^2 / 2; 0 for other losses and weights.
+    flat : float, or None
+        The weight of all rows if the loss is (u - b)^2 / 2; None for other losses and weights. Its
+        type decides which of two sweeps is compiled.
     cheap : bool
         Whether so little is stored that slow sweeps take less than what others begin with.
     limits : (tol, floor, most passes of this call, most passes in all)
@@ -114,13 +115,13 @@ def descend(
     while looks < LOOKS:
         more = True
         while more:  # where the last sweep ended; if that is higher, what momentum has made of it
-            if flat > 0.0 and looks > 0:
+            if flat is not None and looks > 0:
                 for i in range(n):
                     u[i] = m[i] / flat + b[i]
             primal = penalty_of(x, alive, count, l1, l2) + anew(u, b, c, loss, y, m, W)
             more = swapped and not primal <= value
             if swapped:
-                settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, more)
+                settle(ws, wanted, x, x_last, u if flat is None else m, v_last, more)
             swapped = False
         top = 0.0
         for k in range(count):
@@ -149,7 +150,7 @@ def descend(
         size = max(max(abs(primal), abs(best)), floor)
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
-        patience = PATIENT if cheap or flat > 0.0 else UNTIL_PACE_COUNTS
+        patience = PATIENT if cheap or flat is not None else UNTIL_PACE_COUNTS
         if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
         # there is time to wait for a pace that lasts, and with momentum one look tells little
@@ -192,7 +193,7 @@ def descend(
                 other = index(key, drawn + k, k + 1)
                 active[k], active[other] = active[other], active[k]
             drawn += among
-            if flat > 0.0:
+            if flat is not None:
                 largest, squares, value, speed = flat_step(
                     L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
                     speed, value,
@@ -211,7 +212,7 @@ def descend(
                 for j in range(d):
                     x_last[j] = x[j]
                 for i in range(n):
-                    v_last[i] = m[i] if flat > 0.0 else u[i]
+                    v_last[i] = u[i] if flat is None else m[i]
             if largest <= enough or squares <= enough_squares:
                 settled = settled or everything
                 among = wanted
@@ -224,7 +225,7 @@ def descend(
                 settled = settled or among == 0
         swapped = speed > 0.0
         if swapped:  # most sweeps end lower than what momentum makes of them
-            settle(ws, wanted, x, x_last, m if flat > 0.0 else u, v_last, True)
+            settle(ws, wanted, x, x_last, u if flat is None else m, v_last, True)
         passes += per_entry * visited
     passes += per_entry * margins_of(L, alive, count, x, u)  # without the rounding of all the moves
     if latest and count == whole:

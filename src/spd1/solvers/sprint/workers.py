@@ -37,6 +37,7 @@ from .tuning import (
     IN_BLOCKS,
     LARGEST_WORTH,
     LITTLE_ASCENT,
+    LITTLE_STEP,
     LITTLE_WORK,
     MOST_ASCENT,
     MOST_DESCENT,
@@ -211,7 +212,7 @@ class DescentWorker:
         # a call begins with two passes, and without momentum
         self.fewest_passes = max(FEWEST_PASSES, ENTRIES_OF_MUCH / p.stored)
         self.rebuild()
-        self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else 0.0
+        self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else None
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
         self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
 
@@ -282,7 +283,7 @@ class NewtonCGWorker:
         self.rebuild()
         self.most_passes = max(MOST_NEWTON_CG, SMALL_WORK / p.stored)
         most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth_of_a_gram(p))
-        self.products = int(max(FEWEST_PRODUCTS, most))
+        self.products = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
         if len(p.free_columns):
