@@ -28,6 +28,7 @@ MOST_ASCENT, MOST_ROUGH_ASCENT = (
 )  # passes, then others: smooth, hinges
 LITTLE_ASCENT = 6e6  # or so many visits to an entry of little data: less than others begin with
 MOST_DESCENT, MOST_TALL_DESCENT = 200.0, 60.0  # the same: columns overlap more on tall data
+UNJUDGED_SWEEPS = 0.5  # of these: least squares with momentum are not given up before
 MOST_TRIED_DESCENT = 25.0  # where Newton's factors of few dense rows are at hand, ...
 FEW_MOVE = 0.05  # ... of the largest l1, below which these are not even tried
 CHEAP_SWEEPS = (
@@ -81,7 +82,7 @@ NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kern
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
 LITTLE_DATA = 500_000  # entries: one call of a kernel takes milliseconds, and no one watches it
 SMALL_COPY = 100_000  # entries that may be copied to have rows where there are columns: 1 MB
-COLUMNS_COPY = 1_000_000  # the same the other way round, with l1: a copy takes a few passes
+COLUMNS_COPY = 300_000  # the same the other way round, with l1: 4 MB, and a few passes
 
 # Ascent where a column has no penalty, see ``free``
 MOST_CENTRED = 2  # such columns
