@@ -194,14 +194,19 @@ def newton_suits(problem: Problem) -> bool:
     p = problem
     if p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
+    if p.grid.crew is not None and p.stored > SHARED_PRODUCTS:
+        return False  # several threads share the products of Newton's method elsewhere
     if p.n <= SQUARE * p.d:
         return exponentials_count(p)
     if very_short_rows(p):
         return True
-    if newton_kind(p) == "newton-cg" and too_hard_for_products(p):
-        return False
-    if p.grid.crew is not None and p.stored > SHARED_PRODUCTS:
-        return False  # several threads share the products of Newton's method elsewhere
+    sure = newton_kind(p) == "newton-gram"
+    return visits_take_longer(p) and (sure or not too_hard_for_products(p))
+
+
+def visits_take_longer(problem: Problem) -> bool:
+    """Whether visits to the rows of tall data are expected to take longer than Newton's steps."""
+    p = problem
     if p.mu == 0.0:  # a column without penalty is nothing that the others take
         return True
     short = p.stored <= SHORT_ROW * p.n * rates().exp / rates().sparse_entry
