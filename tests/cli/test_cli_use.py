@@ -252,7 +252,7 @@ def test_compare_prints_a_table_and_draws(folder):
 
 
 def test_the_page_of_compare_says_who_did_not_get_there(folder):
-    told = ("compare", "classes.svm", "--methods", "auto,psgd", "--l2", 0.1, "--max-passes", 9)
+    told = ("compare", "classes.svm", "--methods", "auto,psgd", "--l2", 0.1, "--max-passes", 40)
     assert run(*told, "--page", "late.html").exit_code == 0
     html = (folder / "late.html").read_text(encoding="utf-8")
     assert "1 of 2 methods got there, not: psgd (" in html

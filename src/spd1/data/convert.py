@@ -172,11 +172,11 @@ def _refuse_non_finite(A: Dense | CSR | CSC) -> float:
     """
     values = A.values if isinstance(A, Dense) else A.data
     flat = values.T if values.flags.f_contiguous else values
-    if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum, and never warns
-        flat = flat.reshape(-1)
-        squares = total = float(np.dot(flat, flat))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat.flags.c_contiguous:  # a dot product is twice as fast as a sum
+            flat = flat.reshape(-1)
+            squares = total = float(np.dot(flat, flat))
+        else:
             squares, total = math.nan, float(values.sum(dtype=values.dtype))
     if math.isfinite(total):
         return squares

@@ -227,7 +227,7 @@ def exponentials_count(problem: Problem) -> bool:
     rows hardly feel each other, and a few visits do what takes many products.
     """
     p = problem
-    if not p.loss.probabilities or p.grid.dense or p.d > SQUARE * p.n or p.mu <= p.most_faint_l2:
+    if not p.loss.probabilities or p.grid.dense or p.d > SQUARE * p.n:
         return False
     return p.stored <= PROX_ROW * p.n * rates().exp / rates().sparse_entry
 

@@ -156,7 +156,7 @@ def descend(
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
         # there is time to wait for a pace that lasts, and with momentum one look tells little
         back = looks // 2 if cheap or fast else 1
-        early = flat > 0.0 and fast and passes < UNJUDGED_SWEEPS * left
+        early = flat is not None and fast and passes < UNJUDGED_SWEEPS * left
         if looks > patience and not early and hopeless(record, looks, tol * size, left, back):
             break
         # columns that are zero at the optimum, by the gap of this very y
