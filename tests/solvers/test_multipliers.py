@@ -114,7 +114,7 @@ def test_auto_takes_it_for_tall_data_with_an_intercept(rng):
     assert pick(tall)[0] == "multipliers"
     wide = Design(X[:10], True).problem(b[:10], "hinge", L2(0.01))
     assert pick(wide)[0] != "multipliers"
-    assert "multipliers" in Design(X, True).solve(b, "hinge", L2(0.01)).method
+    assert "multipliers" in Design(X, True).solve(b, "hinge", L2(1e-6)).method  # rows give up
 
 
 def test_dense_quadratic_pieces_of_two_to_five_rows_a_column_go_to_rows():

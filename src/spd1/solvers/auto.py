@@ -71,8 +71,8 @@ def pieces_on_few_columns(problem: Problem) -> bool:
     p = problem
     if p.n < TALL * p.d or (p.gamma > 0 and p.stored > MEDIUM_DATA):
         return False
-    if p.gamma == 0 and p.mu > 0 and p.stored <= LARGE_DATA:
-        return False  # sweeps over the rows of little data, all columns with l2, are as fast
+    if p.gamma == 0 and p.mu > 0 and p.stored <= LARGE_DATA and not p.grid.dense:
+        return False  # sweeps over the rows of little sparse data with l2 are as fast
     try:
         Multipliers.refuse(p)
     except IncompatibleError:

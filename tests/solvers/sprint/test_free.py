@@ -53,6 +53,22 @@ def test_an_intercept_without_penalty_is_proven_as_it_is(loss, weights):
     assert certify(result.x, p, result.y).rel_gap <= 1.1e-5
 
 
+def test_little_dense_data_with_corners_is_visited_too():
+    rng = np.random.default_rng(5)
+    A = np.hstack([rng.standard_normal((120, 8)), np.ones((120, 1))])
+    b = np.where(A @ rng.standard_normal(9) + rng.standard_normal(120) > 0.5, 1.0, -1.0)
+    l2 = np.append(np.full(8, 0.02), 0.0)
+    p = Problem(A, b, "hinge", ElasticNet(l2=l2))
+    result, best = solve(p, tol=1e-7), optimum_of(p)
+    assert result.method.startswith("auto: ascent (")
+    slack = 1e-7 * abs(best)
+    assert result.dual <= best + slack
+    assert best - slack <= result.primal <= best + result.gap + slack
+    assert lifted(p.with_regularizer(ElasticNet(l2=1e-3 * l2))) is None  # l2 holds nothing back
+    assert lifted(Problem(A, b, "logistic", ElasticNet(l2=l2))) is None  # few smooth steps
+    assert lifted(Problem(np.tile(A, (20, 1)), np.tile(b, 20), "hinge", ElasticNet(l2=l2))) is None
+
+
 def test_the_centre_follows_and_margins_stay_those_of_x():
     p = with_intercept("squared_hinge")
     worker = FreeAscentWorker(p, lifted(p), key_of(0))

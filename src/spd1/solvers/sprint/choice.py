@@ -94,7 +94,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if one_factor(p):
         return "factor"
-    if type(p.loss) not in (WORTH_A_KERNEL if p.grid.dense else WORTH_ON_SPARSE_ROWS):
+    much = p.grid.dense and p.stored > FEW_ENTRIES
+    if type(p.loss) not in (WORTH_A_KERNEL if much else WORTH_ON_SPARSE_ROWS):
         return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
     near = lifted(p)
     if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
