@@ -207,3 +207,12 @@ def test_a_larger_gap_takes_no_more_passes(digit):
     passes = [one.trace.passes[-1] for one in found]
     assert passes == sorted(passes)
     assert found[0].dual <= found[2].primal
+
+
+def test_a_matrix_of_many_columns_is_refused_by_name():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 1600))
+    wide = Problem(A, np.sign(A[:, 0]), "logistic", L2(0.1))
+    with pytest.raises(IncompatibleError, match="newton-gram needs at most 1,500 features"):
+        solve(wide, "newton-gram")
+    assert solve(wide, "newton-cg").converged

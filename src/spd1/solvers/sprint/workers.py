@@ -352,5 +352,12 @@ class NewtonCGWorker:
 class NewtonGramWorker(NewtonCGWorker):
     """The same with a matrix of few columns, factorised."""
 
+    @staticmethod
+    def objection(problem: Problem) -> str:
+        """What the kernel can't do, or ""; a step on more columns can't be interrupted for long."""
+        if problem.d > LARGEST_WORTH:
+            return f"at most {LARGEST_WORTH:,} features, whose matrix one kernel can factorise"
+        return NewtonCGWorker.objection(problem)
+
     def to_add_up(self) -> np.ndarray | None:
         return np.empty((self.problem.d, self.problem.d))
