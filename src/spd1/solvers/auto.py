@@ -11,7 +11,7 @@ from .interior.interior import Interior
 from .interior.tuning import MANY_COLUMNS
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows
-from .newton.learnt import learns
+from .newton.learnt import Learnt, learns
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_ONCE, TALL
 from .sprint.sprint import REASONS, kind_of
@@ -25,8 +25,11 @@ from .tuning import (
     FEW_LINES,
     HARD,
     LARGE_DATA,
+    MANY_DENSE_COLUMNS,
+    MANY_DENSE_ROWS,
     MEDIUM_DATA,
     MODEST_L1,
+    MUCH_DENSE_DATA,
     QUITE_WIDE,
     SMALL_L1,
     SPARSE_COPIES,
@@ -152,6 +155,21 @@ def rows_out_of_hand(problem: Problem) -> bool:
     return not AscentWorker.objection(p)
 
 
+def much_and_dense(problem: Problem) -> bool:
+    """Whether readings of dense data are what counts, rows and columns being many.
+
+    Steps whose curvature is learnt took 0.1 to 0.9 of the time of what was taken before, on 36 of
+    40 fits of 2,000 x 4,000 to 20,000 x 2,000, and up to 1.5 of it on the others. On 1,000 x 8,000
+    a matrix of the rows took a sixth.
+    """
+    p = problem
+    if not (p.grid.dense and p.grid.at_hand) or p.stored < MUCH_DENSE_DATA or p.loss.quadratic:
+        return False
+    if p.n < MANY_DENSE_ROWS or p.d < MANY_DENSE_COLUMNS or p.d > QUITE_WIDE * p.n:
+        return False
+    return not Learnt.objection(p)
+
+
 def first_taken(problem: Problem, tol: float = 1e-6) -> tuple[str, str]:
     """Name of the method that ``auto`` begins with and the reason, in a few words."""
     kind = kind_of(problem, tol)
@@ -179,6 +197,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "learnt", "smooth loss, l2 > 0, cut into tiles: one reading a step"
     if p.grid.shape != (1, 1):
         return "newton", "the data is cut into tiles"
+    if much_and_dense(p):
+        return "learnt", "smooth loss, l2 > 0, much dense data: one reading a step"
     if face == "proximal" and few_rows_without_curvature(p):
         return "interior", "nothing is smooth, few rows: one small matrix a step"
     if face == "proximal":

@@ -26,6 +26,8 @@ SQUARE = 2  # columns a row, or rows a column, up to which data counts as square
 DENSE_ENOUGH = 0.3  # share of stored entries, beyond which data is as good as dense
 MEDIUM_DATA = 200_000  # the same, beyond which Newton's steps on the dual pay where l2 is small
 QUITE_WIDE, VERY_WIDE = 4, 8  # columns a row
+# Dense entries, rows and columns from which on curvature had better be learnt (auto.much_and_dense)
+MUCH_DENSE_DATA, MANY_DENSE_ROWS, MANY_DENSE_COLUMNS = 2_000_000, 1200, 800
 COUNTS = 0.02  # least n l2 over the mean square of a row for which rows tie x to y, ...
 COUNTS_WIDE = 5e-4  # ... and the same for wide data
 # Stored entries of square dense data, from which on factors of its rows pay where l2 is small.

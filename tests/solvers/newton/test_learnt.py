@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from spd1 import L1, L2, Box, IncompatibleError, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
+from spd1.solvers import auto
 from spd1.solvers.newton import learnt as module
 from spd1.solvers.newton import tuning
 from spd1.solvers.newton.learnt import learns
@@ -192,3 +193,26 @@ def test_refusals(rng):
         problem = Problem(A, b, LOSSES[loss](), reg)
         with pytest.raises(IncompatibleError, match=rf"learnt needs .*{missing}.*'auto'"):
             solve(problem.with_grid(problem.grid.cut(2, 1)), "learnt")
+
+
+def test_auto_takes_it_on_much_dense_data(rng, monkeypatch):
+    """In one piece, by any number of threads the same; not where a matrix would be small."""
+    for name, number in (
+        ("MUCH_DENSE_DATA", 5000), ("MANY_DENSE_ROWS", 90), ("MANY_DENSE_COLUMNS", 50)
+    ):  # fmt: skip
+        monkeypatch.setattr(auto, name, number)
+    A = rng.standard_normal((100, 60))
+    b = np.where(A @ rng.standard_normal(60) + rng.standard_normal(100) > 0.0, 1.0, -1.0)
+    much = Problem(A, b, "logistic", L2(1e-3))
+    assert auto.pick(much)[0] == "learnt"
+    for other in (
+        Problem(A, b, "squared", L2(1e-3)), Problem(A, b, "hinge", L2(1e-3)),
+        much.with_regularizer(L1(1e-3)), Problem(A[:80], b[:80], "logistic", L2(1e-3)),
+        Problem(sp.csr_array(A), b, "logistic", L2(1e-3)),
+    ):  # fmt: skip
+        assert auto.pick(other)[0] != "learnt"
+    found = [solve(much, "learnt", tol=1e-8, engine="threads", n_threads=n) for n in (1, 2, 4)]
+    assert found[0].converged
+    assert certify(found[0].x, much, found[0].y).rel_gap <= 1.01e-8
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.x, found[0].x)

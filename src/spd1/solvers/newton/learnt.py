@@ -1,4 +1,4 @@
-"""Steps whose curvature is learnt from the steps before (L-BFGS), for data that is cut.
+"""Steps whose curvature is learnt from the steps before (L-BFGS), for data that is cut, or much.
 
     p = -H (grad loss(x) + l2 x);    x + p is where the next round looks
 
