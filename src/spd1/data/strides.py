@@ -210,19 +210,16 @@ def sparse_pull_and_bend(A, i, slopes, bends):
     return first + second, one + two
 
 
-def dense_shift(A, i, step, u, slopes, bends):
-    """U += step a_i, and slopes with it as far as bends tell."""
+def dense_shift(A, i, step, slopes, bends):
+    """Slopes follow a step along line i, as far as bends tell."""
     for k in range(A.line_length(i)):
-        change = step * A.at(i, k)[1]
-        u[k] += change
-        slopes[k] += bends[k] * change
+        slopes[k] += bends[k] * (step * A.at(i, k)[1])
 
 
-def sparse_shift(A, i, step, u, slopes, bends):
+def sparse_shift(A, i, step, slopes, bends):
     """The same by index."""
     for k in range(A.line_length(i)):
         j, a = A.at(i, k)
-        u[j] += step * a
         slopes[j] += bends[j] * (step * a)
 
 

@@ -29,6 +29,8 @@ from .sweeps import anew, curved_step, dual_value, flat_step, margins_of, penalt
 from .tuning import (
     FIRST_SWEEPS,
     GOOD,
+    LITTLE_GAIN,
+    LOOK_SHARE,
     MANY_LOOKS,
     NEARLY_THERE,
     SHARPER_SWEEPS,
@@ -88,7 +90,7 @@ def descend(
         The best dual point, before it is scaled, and A'(c y) there.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    places, of_columns, of_rows : arrays of 3 x d (int64), 4 x d and 4 x n
+    places, of_columns, of_rows : arrays of 3 x d (int64), 5 x d and 4 x n
         To work with: a kernel that allocates nothing compiles sooner.
 
     Returns
@@ -99,6 +101,7 @@ def descend(
     n, d = len(u), len(x)
     alive, ws, active = places[0], places[1], places[2]
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    bends = of_columns[4]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
     count, stored = 0, 0
     for j in range(d):
@@ -110,6 +113,7 @@ def descend(
             count += 1
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
+    share = LOOK_SHARE
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = 1.0 + per_entry * margins_of(L, alive, count, x, u)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
@@ -195,18 +199,21 @@ def descend(
                 other = index(key, drawn + k, k + 1)
                 active[k], active[other] = active[other], active[k]
             drawn += among
+            sweeps, start = 1, value
             if flat is not None:
-                largest, squares, value, speed = flat_step(
+                largest, squares, gain, value, speed = flat_step(
                     L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
                     speed, value,
                 )  # fmt: skip
             else:
-                largest, squares, value, speed = curved_step(
+                largest, squares, value, speed, sweeps = curved_step(
                     L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
-                    peaks, b, c, l1, l2, growth, loss, fast, speed, value,
+                    peaks, bends, b, c, l1, l2, growth, loss, fast, speed, value,
                 )  # fmt: skip
-                settled = not value < math.inf
-            visited += entries_of(L, active, among)
+                settled, gain = not value < math.inf, start - value
+            visited += sweeps * entries_of(L, active, among)
+            if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
+                settled, share = True, 2.0 * share
             slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
             before = squares
             if slow_ones >= SLOW_SWEEPS and not fast:

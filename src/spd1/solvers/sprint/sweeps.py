@@ -10,7 +10,15 @@ import math
 from ...data.strides import add_line, line_dot, pull_and_bend, shift_along
 from ...kernel.jit import helper
 from .momentum import leap, leap_back
-from .tuning import CLIMB, LEAST_CURVATURE, LONG_MOVE, MOST_HALVES, SLOW_START
+from .tuning import (
+    CLIMB,
+    LEAST_CURVATURE,
+    LONG_MOVE,
+    MODEL_LEFT,
+    MODEL_SWEEPS,
+    MOST_HALVES,
+    SLOW_START,
+)
 
 __all__ = ["anew", "curved_step", "dual_value", "flat_step", "margins_of"]
 
@@ -33,8 +41,11 @@ def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
 
 @helper
 def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
-    """Visit some columns once, least squares: the largest pull and the sum of their squares."""
-    largest, squares = 0.0, 0.0
+    """Visit some columns once, least squares.
+
+    Returns the largest pull, the sum of their squares, and what the objective has lost at least.
+    """
+    largest, squares, gain = 0.0, 0.0, 0.0
     for k in range(count):
         j = which[k]
         h = bends[j]
@@ -46,17 +57,26 @@ def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
             pull = (h + l2) * abs(step)
             largest = max(largest, pull)
             squares += pull * pull
+            gain += 0.5 * pull * abs(step)
             add_line(L, j, flat * step, m)
-    return largest, squares
+    return largest, squares, gain
 
 
 @helper
-def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
-    """The same for other losses, as far as their bends tell."""
-    largest, squares = 0.0, 0.0
+def curved_sweep(L, which, count, x, peaks, bends, known, l1, l2, growth, m, W):
+    """The same for other losses, as far as their bends tell.
+
+    ``known``: whether an earlier sweep has found the bends of these columns. Returns whether a step
+    was shortened, too.
+    """
+    largest, squares, long = 0.0, 0.0, False
     for k in range(count):
         j = which[k]
-        g, h = pull_and_bend(L, j, m, W)
+        if known:
+            g, h = line_dot(L, j, m), bends[j]
+        else:
+            g, h = pull_and_bend(L, j, m, W)
+            bends[j] = h
         z = h * x[j] - g
         step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
         if step != 0.0:
@@ -66,9 +86,10 @@ def curved_sweep(L, which, count, x, peaks, l1, l2, growth, u, m, W):
             r = growth * peaks[j] * abs(step)
             if LONG_MOVE < r < math.inf:
                 step *= math.log1p(r) / r
-            shift_along(L, j, step, u, m, W)
+                long = True
+            shift_along(L, j, step, m, W)
             x[j] += step
-    return largest, squares
+    return largest, squares, long
 
 
 @helper
@@ -142,7 +163,7 @@ def flat_step(
     Returns the largest pull, the sum of their squares, the objective and the sweeps since momentum
     began; without momentum the last two as they were.
     """
-    largest, squares = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+    largest, squares, gain = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
     if fast:
         share = speed / (speed + SLOW_START)
         leap(L, active, among, share, x, x_last, m, m_last, flat)
@@ -153,16 +174,31 @@ def flat_step(
             now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
             speed = 0.0
         value = now
-    return largest, squares, value, speed
+    return largest, squares, gain, value, speed
 
 
 @helper
 def curved_step(
-    L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, y, m, W, peaks, b, c,
-    l1, l2, growth, loss, fast, speed, value,
+    L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, y, m, W, peaks, bends,
+    b, c, l1, l2, growth, loss, fast, speed, value,
 ):  # fmt: skip
-    """The same for other losses: a sweep that climbs is taken back, and the objective is known."""
-    largest, squares = curved_sweep(L, active, among, x, peaks, l1, l2, growth, u, m, W)
+    """The same for other losses: sweeps on one model, taken back if the objective has climbed.
+
+    The model has the bends of where the step begins. Returns how many sweeps there were, too.
+    """
+    largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
+    while sweeps == 0 or (
+        sweeps < MODEL_SWEEPS and not long and left > MODEL_LEFT * squares and not fast
+    ):
+        pull, left, long = curved_sweep(
+            L, active, among, x, peaks, bends, sweeps > 0, l1, l2, growth, m, W
+        )
+        if sweeps == 0:
+            largest, squares = pull, left
+        sweeps += 1
+    for i in range(len(u)):  # slopes tell how far margins have moved
+        if W[i] > 0.0:
+            u[i] += (m[i] - c[i] * y[i]) / W[i]
     descends = False
     if fast:
         share = speed / (speed + SLOW_START)
@@ -180,4 +216,4 @@ def curved_step(
         u_before[i] = u[i]
     for k in range(among):
         x_before[active[k]] = x[active[k]]
-    return largest, squares, value, speed
+    return largest, squares, value, speed, sweeps

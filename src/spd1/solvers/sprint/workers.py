@@ -224,7 +224,7 @@ class DescentWorker:
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
-        scratch = np.empty((3, p.d), dtype=np.int64), np.empty((4, p.d)), np.empty((4, p.n))
+        scratch = np.empty((3, p.d), dtype=np.int64), np.empty((5, p.d)), np.empty((4, p.n))
         looks, passes = descend(
             self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma,
             p.loss.growth, self.flat, self.cheap, ORDER, limits,
