@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ...kernel.prices import prices, rates
-from .tuning import CG_ENTRY, DROP_ENTRY, FACTOR, SPREAD, TURNED
+from .tuning import CG_ENTRY, DROP_ENTRY, FACTOR, SPREAD, STEP_CALLS, TURNED
 
 __all__ = ["Charges", "charges", "entry_of"]
 
@@ -44,7 +44,7 @@ def charges() -> Charges:
         drop_entry=DROP_ENTRY * rate.entry,
         cg_entry=CG_ENTRY * rate.sparse_entry,
         factor=FACTOR * here.flop,
-        call=here.call,
+        call=STEP_CALLS * here.call,
     )
 
 

@@ -14,6 +14,7 @@ SPREAD = 1e-9  # an entry of sparse lines that are written out as dense ones
 DROP_ENTRY = 3e-10  # an entry of a factor, a coordinate that is dropped on the way
 CG_ENTRY = 1.5e-9  # an entry of a line in a step of projected conjugate gradients, all in all
 FACTOR = 0.6  # of a multiplication and addition, times the cube of what a Cholesky factor has rows
+STEP_CALLS = 4.0  # of a call: what a step on a Gram matrix is, however small (136 us, 63 coordinates)
 LITTLE = 1e-3  # of a Gram matrix: needs no thought
 
 # Which face, which method
@@ -91,6 +92,7 @@ NEARLY_SET = 0.7  # of the working set, beyond which all of it is taken
 SPARSE_SHARE = 0.15  # of the bytes of sparse data, or SPARSE_BYTES, that one may take
 SPARSE_BYTES = 4_000_000
 GRAM_SWEEPS = 5  # over it, before the next decision, ...
+FIRST_SHARE = 0.2  # ... or this share of the price of Newton's step, if that is more, ...
 MOST_GRAM_SWEEPS = 50  # ... or so many, if the pace of the sweeps says that they will do
 GRAM_DECISIONS = 60
 SLOW_STEPS = 0.2  # of what the step before gained: the model may be too coarse

@@ -10,7 +10,7 @@ from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ..tuning import FEW_LINES, SQUARE, VERY_TALL
-from .factor import one_factor
+from .factor import few_tall_columns, one_factor
 from .free import lifted
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
@@ -61,7 +61,7 @@ from .workers import (
     worth_of_a_gram,
 )
 
-__all__ = ["FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
+__all__ = ["AT_ONCE", "FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -75,8 +75,10 @@ REASONS = {
     "newton-cg": "Newton's steps by conjugate gradients in one kernel",
     "newton-gram": "Newton's steps on few columns in one kernel",
     "factor": "least squares with l2 on few columns: one factor",
+    "gram": "least squares with l1 on few columns: one Gram matrix",
 }
 THEN = ", then "  # between the kernels of a sprint
+AT_ONCE = ("factor", "gram")  # no kernel: a matrix, and the proof
 FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
 
 
@@ -114,8 +116,10 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     at_hand = (small or p.grid.row_major) and not exactly_on_factors(p, tol)
     if at_hand and not AscentWorker.objection(p) and rows_are_easy(p):
         return "ascent"
-    if DescentWorker.objection(p) or p.reg.l1 == 0.0 or gram_is_cheap(p):
+    if DescentWorker.objection(p) or p.reg.l1 == 0.0:
         return ""
+    if gram_is_cheap(p):
+        return "gram" if few_tall_columns(p) else ""
     return "descent" if p.stored <= COLUMNS_COPY or not p.grid.row_major else ""
 
 

@@ -1,4 +1,4 @@
-"""Sprints that need no dash: one factor, and ascent around a centre that follows."""
+"""Sprints that need no dash: one matrix, and ascent around a centre that follows."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ from ...kernel.jit import clock
 from ...problem import Problem
 from ...result import Progress
 from .ascent import LOOKS
-from .factor import by_factor
+from .factor import by_factor, by_gram
 from .free import FreeAscentWorker
 from .looks import Sprint, at_the_start, heard, noted, settle
 from .tuning import ENTRIES_A_CALL, FIRST_CENTRE, NEARLY_THERE, NEXT_CENTRE, SAFE, SHARPER_CENTRE
 
-__all__ = ["factored", "sprint_free"]
+__all__ = ["by_matrix", "sprint_free"]
 
 
-def factored(
-    problem: Problem, tol: float, ledger: Ledger, callback: Callable[[Progress], Any] | None
+def by_matrix(
+    problem: Problem,
+    kind: str,
+    tol: float,
+    ledger: Ledger,
+    callback: Callable[[Progress], Any] | None,
 ) -> Sprint | None:
-    """The solution by one factor; None if there is none."""
+    """The solution by one matrix of the columns; None if that is of no use."""
     start = clock()
     with one_thread():
-        found = by_factor(problem)
+        found = by_factor(problem) if kind == "factor" else by_gram(problem, tol)
     ledger.seconds += clock() - start
     if found is None:
         return None
@@ -38,7 +42,7 @@ def factored(
     rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
     stopped = callback is not None and heard(callback, rows[1:])
     status = "converged" if c.rel_gap <= tol else "interrupted" if stopped else ""
-    return Sprint(x, c, rows, status, "factor")
+    return Sprint(x, c, rows, status, kind)
 
 
 def sprint_free(

@@ -14,10 +14,10 @@ from ...kernel.jit import clock
 from ...problem import Problem
 from ...result import Progress
 from .ascent import LOOKS
-from .choice import FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
+from .choice import AT_ONCE, FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
 from .free import lifted
 from .looks import Sprint, at_the_start, heard, noted, settle
-from .short import factored, sprint_free
+from .short import by_matrix, sprint_free
 from .squeezed import SqueezedAscentWorker
 from .tuning import (
     ENTRIES_A_CALL,
@@ -122,8 +122,8 @@ def sprint(
         kind = kind_of(problem, tol)
         if not kind:
             return None
-        if kind == "factor":
-            return factored(problem, tol, ledger, callback)
+        if kind in AT_ONCE:
+            return by_matrix(problem, kind, tol, ledger, callback)
         near = lifted(problem)
         if kind == "ascent" and near is not None:
             if keeper is not None:  # its centre is not kept

@@ -17,7 +17,7 @@ MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-6  # of c: Newton's weights are not smaller, as slopes over them tell margins
 MODEL_SWEEPS, MODEL_LEFT = 4, 0.1
-LITTLE_GAIN, LOOK_SHARE = 0.1, 2.0
+LITTLE_GAIN, LOOK_SHARE = 0.1, 1.5
 SMALL_SHARE = 0.1  # of the curvature of a column: an l2 below it is faint
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
 MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will do
@@ -85,6 +85,11 @@ LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reaso
 LITTLE_DATA = 500_000  # entries: one call of a kernel takes milliseconds, and no one watches it
 SMALL_COPY = 100_000  # entries that may be copied to have rows where there are columns: 1 MB
 COLUMNS_COPY = 300_000  # the same the other way round, with l1: 4 MB, and a few passes
+
+# Least squares with l1 on a Gram matrix
+GRAM_GOAL = 1e-2  # of tol squared and the objective at zero: what sweeps may leave, ...
+GRAM_FADING = 1e-3  # ... times this in the next attempt, ...
+GRAM_TRIES = 4  # ... of so many
 
 # Ascent where a column has no penalty, see ``free``
 MOST_CENTRED = 2  # such columns

@@ -22,6 +22,7 @@ from ..charges import charges
 from ..tuning import (
     CHORD,
     ENOUGH,
+    FIRST_SHARE,
     GRAM_DECISIONS,
     GRAM_SWEEPS,
     LARGEST_GRAM,
@@ -93,8 +94,9 @@ def minimise_on_gram(
     err: when sweeps have ``spent`` as much as Newton's step costs, that is taken. Returns what
     sweeps have spent since.
     """
-    sweeps, at = GRAM_SWEEPS, charges()
-    size = len(z)
+    at, size = charges(), len(z)
+    share = FIRST_SHARE * (at.factor * size**3 + at.call) / (at.entry * size * size + 1e-7)
+    few = sweeps = int(min(max(GRAM_SWEEPS, share), MOST_GRAM_SWEEPS))
     last = math.inf
     for _ in range(GRAM_DECISIONS):
         gain, before = descend_on_gram(G, table, z, g, sweeps, ENOUGH * goal)
@@ -112,7 +114,7 @@ def minimise_on_gram(
             last = math.inf
             continue
         last = newton_on_gram(G, table, z, g)
-        sweeps, spent = GRAM_SWEEPS, 0.0
+        sweeps, spent = few, 0.0
     return spent
 
 
