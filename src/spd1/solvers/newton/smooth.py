@@ -29,8 +29,12 @@ from .tuning import (
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
     MANY_PRODUCTS,
+    PRODUCTS_OF_A_SAMPLE,
     ROUGH_BALANCE,
+    PRODUCTS_A_SMOOTH_STEP,
     RUN_STEPS,
+    SAMPLES,
+    SMOOTH_SAMPLE,
 )
 
 __all__ = ["SmoothDirection", "hardness"]
@@ -49,7 +53,7 @@ class SmoothDirection:
     def __init__(self, problem: Problem) -> None:
         self.problem = p = problem
         self.l2 = np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
-        self.sample = Sample()
+        self.sample = Sample(SMOOTH_SAMPLE)
         dense, at = p.grid.dense, charges()
         a_pass = 2.0 * entry_of(dense) * p.stored  # of a curved product
         by_reading, steps = a_pass * CG_PASSES, RUN_STEPS
@@ -70,11 +74,14 @@ class SmoothDirection:
         if p.d > largest or (p.grid.far and columns > 1):
             factor = math.inf
         by_columns = steps * factor
+        if self.stride() > 1:  # a factor of some rows or two, and what products it takes
+            by_columns = min(by_columns, SAMPLES * factor + steps * PRODUCTS_A_SMOOTH_STEP * a_pass)
         cheapest = min(by_reading, by_rows, by_columns)
         self.way = {by_reading: "cg", by_rows: "rows", by_columns: "columns"}[cheapest]
         self.patience = LATE_STEPS * factor / max(a_pass, 1e-300)  # passes
         self.scratch = Scratch()
         self.gram: np.ndarray | None = None
+        self.factor: np.ndarray | None = None  # of the matrix of the columns
         self.passes = 0.0  # of conjugate gradients
         self.longest = 0.0  # the same of one step
         self.sampled: SampledRows | None = None
@@ -89,7 +96,7 @@ class SmoothDirection:
         if self.way == "rows":
             return self._by_rows(bend, gradient)
         if self.way == "columns":
-            return self._by_columns(bend, gradient)
+            return self._by_columns(bend, gradient, accuracy)
         return self._by_reading(bend, gradient, accuracy)
 
     def left(self, gradient: np.ndarray, x: np.ndarray, bend: np.ndarray) -> float:
@@ -103,11 +110,6 @@ class SmoothDirection:
             curved = (float(bend.mean()) + 1e-300) * self.problem.column_norms_squared
             stiff = np.where(self.l2 > 0.0, self.l2, ROUGH_BALANCE * curved + 1e-300)
         return 0.5 * float(np.sum(force * (force / stiff)))
-
-    @property
-    def coarse(self) -> bool:
-        """Whether the curvature is that of a sample of the rows."""
-        return self.way == "columns" and self.stride() > 1
 
     def stride(self) -> int:
         """Every so many rows tell the curvature of few columns well enough."""
@@ -126,16 +128,37 @@ class SmoothDirection:
         inner = solve_by(factor, root * p.margins(scaled))
         return np.asarray(p.adjoint(root * inner) / self.l2 - scaled)
 
-    def _by_columns(self, bend: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        p = self.problem
-        H = p.grid.gram(bend, self.stride(), self.scratch)
-        diagonal = np.einsum("ii->i", H).copy() + self.l2
-        factor = damped_cholesky(H, self.l2, mirrored=p.grid.dense)
-        if factor is None:
-            return np.asarray(-gradient / (np.abs(diagonal) + 1e-300))
-        return solve_by(factor, -gradient)
+    def _by_columns(
+        self, bend: np.ndarray, gradient: np.ndarray, accuracy: float
+    ) -> np.ndarray:
+        """By a factor of the matrix of the columns.
+
+        That of some of the rows is as good a preconditioner as any: a few products with the data
+        do what it lacks, and what the curvature has changed since it was made.
+        """
+        p, whole = self.problem, self.stride() == 1
+        if whole or self.factor is None or self.longest > PRODUCTS_OF_A_SAMPLE:
+            H = p.grid.gram(bend, self.stride(), self.scratch)
+            diagonal = np.einsum("ii->i", H).copy() + self.l2
+            self.factor, self.longest = damped_cholesky(H, self.l2, mirrored=p.grid.dense), 0.0
+            if self.factor is None:
+                return np.asarray(-gradient / (np.abs(diagonal) + 1e-300))
+        factor = self.factor
+        if whole:
+            return solve_by(factor, -gradient)
+        return self._by_products(bend, gradient, accuracy, lambda right: solve_by(factor, right))
 
     def _by_reading(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
+        return self._by_products(bend, gradient, accuracy, self._preconditioner(bend))
+
+    def _by_products(
+        self,
+        bend: np.ndarray,
+        gradient: np.ndarray,
+        accuracy: float,
+        solve: Callable[[np.ndarray], np.ndarray] | None,
+    ) -> np.ndarray:
+        """Conjugate gradients; ``solve``: with a matrix that is nearly the right one, or None."""
         p = self.problem
 
         def curved(direction: np.ndarray) -> np.ndarray:
@@ -145,7 +168,7 @@ class SmoothDirection:
             return out
 
         scale = self.l2 + (float(bend.mean()) + 1e-300) * p.column_norms_squared + 1e-300
-        before, solve = self.passes, self._preconditioner(bend)
+        before = self.passes
         step = conjugate_gradients(
             curved, -gradient, scale, accuracy, CG_LIMIT, p.grid.ledger, solve
         )

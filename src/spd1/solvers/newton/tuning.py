@@ -121,6 +121,10 @@ CG_PASSES = 30  # passes that conjugate gradients take in a whole run, roughly
 CG_LIMIT = 250
 HARD_PASSES = 6  # times the square root of a problem's hardness, roughly
 ROUGH_BALANCE = 0.1  # of the curvature, with which rows give way to a column without penalty
+SMOOTH_SAMPLE = 8  # rows a column whose matrix is the preconditioner of all of them
+SAMPLES = 2  # of the rows in a run, roughly, and ...
+PRODUCTS_A_SMOOTH_STEP = 3  # ... of products in a step
+PRODUCTS_OF_A_SAMPLE = 6  # in a step, from which on some rows are looked at anew
 RUN_STEPS = 6  # of Newton's in a whole run, roughly
 LATE_STEPS = 3  # the same when conjugate gradients have slowed down
 

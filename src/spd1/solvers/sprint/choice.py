@@ -262,7 +262,8 @@ def too_hard_for_products(problem: Problem) -> bool:
     bend = p.grid.square_sum / p.n / min(p.n, p.d)
     share = math.sqrt(bend / (least * p.gamma)) / worth
     if share > UNTRIED_SHARE and trial_pays(p, worth):
-        return products_of_a_step(p) > (TRIED_DENSE if p.grid.dense else TRIED_SPARSE) * worth
+        most = (TRIED_DENSE if p.grid.dense else TRIED_SPARSE) * worth
+        return products_of_a_step(p, most) > most
     return share > HARD_SHARE
 
 

@@ -184,12 +184,12 @@ def curved_step(
 ):  # fmt: skip
     """The same for other losses: sweeps on one model, taken back if the objective has climbed.
 
-    The model has the bends of where the step begins. Returns how many sweeps there were, too.
+    The model has the bends of where the step begins. Losses whose bends jump have one sweep a model:
+    their slopes cost next to nothing. Returns how many sweeps there were, too.
     """
     largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
-    while sweeps == 0 or (
-        sweeps < MODEL_SWEEPS and not long and left > MODEL_LEFT * squares and not fast
-    ):
+    most = MODEL_SWEEPS if growth < math.inf and not fast else 1
+    while sweeps == 0 or (sweeps < most and not long and left > MODEL_LEFT * squares):
         pull, left, long = curved_sweep(
             L, active, among, x, peaks, bends, sweeps > 0, l1, l2, growth, m, W
         )

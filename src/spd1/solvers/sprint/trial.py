@@ -46,8 +46,10 @@ def trial_pays(problem: Problem, worth: float) -> bool:
     return trial <= TRIAL_SHARE * STEPS_OF_A_RUN * worth * product
 
 
-def products_of_a_step(problem: Problem) -> int:
+def products_of_a_step(problem: Problem, most: float = TRIAL_PRODUCTS) -> int:
     """Products with the curvature at zero until little of the gradient is left, on a few rows.
+
+    At most so many, as far as anybody wants to know.
 
     Examples
     --------
@@ -63,13 +65,14 @@ def products_of_a_step(problem: Problem) -> int:
     """
     p = problem
     l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
-    name = f"products of a step {float(l2.min())!r} {float(l2.mean())!r} {float(l2.max())!r}"
-    found = p.facts.get(p.grid.fact(name), p.grid.ledger, lambda: count(p, l2))
+    limit = min(int(most) + 1, TRIAL_PRODUCTS)
+    name = f"{limit} products of a step {float(l2.min())!r} {float(l2.mean())!r} {float(l2.max())!r}"
+    found = p.facts.get(p.grid.fact(name), p.grid.ledger, lambda: count(p, l2, limit))
     return int(found)
 
 
 @np.errstate(all="ignore")  # what overflows is no reason against products: they give up themselves
-def count(problem: Problem, l2: np.ndarray) -> int:
+def count(problem: Problem, l2: np.ndarray, limit: int) -> int:
     """The same, counted."""
     p = problem
     rows = np.arange(0, p.n, max(1, p.n // (TRIAL_ROWS * p.d)))
@@ -82,7 +85,7 @@ def count(problem: Problem, l2: np.ndarray) -> int:
     z = r / diagonal
     q, rz, taken = z.copy(), total(r, z), 0
     enough = TRIAL_ACCURACY**2 * rz
-    while taken < TRIAL_PRODUCTS and rz > enough:
+    while taken < limit and rz > enough:
         Hq = transposed_times(M, weights * times(M, q)) + l2 * q
         taken += 1
         curvature = total(q, Hq)

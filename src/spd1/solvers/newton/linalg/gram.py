@@ -121,8 +121,8 @@ def minimise_on_gram(
 class Sample:
     """How many positions tell a curvature well enough: few at first, more when steps slow down."""
 
-    def __init__(self) -> None:
-        self.positions_a_line = float(SAMPLE)
+    def __init__(self, positions_a_line: float = SAMPLE) -> None:
+        self.positions_a_line = float(positions_a_line)
 
     def stride(self, lines: int, width: int) -> int:
         """Every so many positions are looked at."""
