@@ -73,7 +73,7 @@ def test_least_squares_take_a_gram_matrix_where_flops_are_cheap(flop, cheap, rng
     p = spd1.Problem(np.asfortranarray(row_major.A.values), row_major.b, "squared", spd1.L1(1e-2))
     charge(flop=flop)
     assert gram_is_cheap(p) == cheap
-    assert kind_of(p) == ("" if cheap else "descent")
+    assert kind_of(p) == ("gram" if cheap else "descent")
 
 
 def test_a_small_l1_asks_for_a_gram_matrix_sooner(rng, charge):
