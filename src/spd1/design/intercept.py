@@ -246,7 +246,6 @@ class Design:
         x = np.append(result.x, level - mean @ result.x)
         return Result(**{**_fields(result), "x": x})
 
-
     def solve_from_sums(
         self, b: np.ndarray, reg: ElasticNet, options: dict[str, Any]
     ) -> Result | None:
