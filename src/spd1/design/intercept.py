@@ -234,10 +234,9 @@ class Design:
         b = np.asarray(b, dtype=float)
         level = float(b[0] if np.all(b == b[0]) else np.average(b, weights=weight))
         if weight is None and tall.suits(self.X, reg, options):
-            found = self.solve_from_sums(b - level, reg, options)
+            found = self.solve_from_sums(b, level, reg, options)
             if found is not None:
-                x = np.append(found.x, level - self._sums.mean @ found.x)
-                return Result(**{**_fields(found), "x": x})
+                return found
         X, mean = self.centred(weight, by_columns=not reg.plain)
         options = dict(options)
         if options.get("x0") is not None:
@@ -247,14 +246,17 @@ class Design:
         return Result(**{**_fields(result), "x": x})
 
     def solve_from_sums(
-        self, b: np.ndarray, reg: ElasticNet, options: dict[str, Any]
+        self, b: np.ndarray, level: float, reg: ElasticNet, options: dict[str, Any]
     ) -> Result | None:
         """The same without a copy, where sums of products will do; they are kept, too."""
         if self._no_sums:
             return None
-        result, self._sums = tall.solved(self.X, b, reg, self._sums, options)
+        result, self._sums = tall.solved(self.X, b - level, reg, self._sums, options)
         self._no_sums = self._sums is None
-        return result
+        if result is None or self._sums is None:
+            return None
+        x = np.append(result.x, level - self._sums.mean @ result.x)
+        return Result(**{**_fields(result), "x": x})
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:

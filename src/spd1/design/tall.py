@@ -34,8 +34,8 @@ from .tuning import FEWEST_READINGS, FIRST_GOAL, LEAST_DEVIATION, NEXT_GOAL, SHA
 __all__ = ["Sums", "solved", "suits"]
 
 ASKED = ("tol", "method", "max_passes", "max_seconds", "random_state", "callback", "verbose")
-LABEL = "auto: newton (least squares on few columns: one small matrix)"
-FACTOR = "auto: factor (least squares with l2 on few columns: one factor)"
+BY_SUMS = "auto: newton (least squares on few columns: one small matrix)"
+BY_FACTOR = "auto: factor (least squares with l2 on few columns: one factor)"
 
 
 class Sums(NamedTuple):
@@ -106,7 +106,7 @@ def solved(
     trace.rows = rows
     result = Result(
         x, c.y, c.primal, c.dual, c.gap, c.rel_gap, "converged", ledger.passes, ledger.seconds,
-        trace, FACTOR if reg.plain else LABEL, {}, c.floor, c.reach,
+        trace, BY_FACTOR if reg.plain else BY_SUMS, {}, c.floor, c.reach,
     )  # fmt: skip
     return result, sums
 

@@ -6,8 +6,8 @@
 F(x, o) = min_sigma Phi. A sample inside, |r_i| <= epsilon sigma, has the curvature
 (2 c_i / sigma) z_i z_i' with z_i = (a_i, 1, -r_i / sigma): least squares with two further columns.
 A sample outside pulls with a constant force. The equations are solved by Cholesky in whichever is
-fewer, columns or rows. By rows the matrix A A' is made once; by columns A'A of tall dense data, from
-which what samples outside lack of their weight is subtracted.
+fewer, columns or rows. By rows the matrix A A' is made once; by columns A'A of tall dense data,
+from which is subtracted what samples outside lack of their weight.
 """
 
 from __future__ import annotations
@@ -251,7 +251,6 @@ class JointNewton:
         x = solved[:, 0] - solved[:, 1:] @ t
         self.pull = weight * (np.asarray(A @ x).ravel() + Z @ t - goal)
         return x, float(t[0]) if self.fit_intercept else 0.0
-
 
     def _from_all(self, A: Any, sides: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
         """The same as ``weighted_products`` from the products of all rows, which are kept.

@@ -158,7 +158,7 @@ LITTLE_DENSE_DATA, ADDED_UP_AT_ONCE = 1_500_000, 200_000
 # Rows a column whose matrix tells that of all rows well enough to precondition conjugate gradients,
 # where they are at most one of so many
 TELLING_ROWS, TELLING_STRIDE = 24, 4
-UNTOLD_PRODUCTS, TOLD_PRODUCTS = 3, 3  # of a step: with more it is made, and with it no more
+UNTOLD_PRODUCTS, TOLD_PRODUCTS = 3, 10  # of a step: with more it is made; with it no more
 FORCED_BY_TOLD = 0.3  # what they may leave then: a step more costs as much as two products
 RARE = 0.25  # of a column's diagonal entry: what its entries in the sample are at least
 SHARED_PRODUCTS = 1_000_000  # entries, from which on threads are worth more than one kernel

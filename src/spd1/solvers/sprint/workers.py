@@ -262,7 +262,7 @@ class NewtonCGWorker:
     """The kernel of smooth losses and l2, one column without it, and its state."""
 
     ran = False
-    rebuilt = ("A",)  # left out of checkpoints
+    rebuilt: tuple[str, ...] = ("A",)  # left out of checkpoints
     fewest_passes = FEWEST_STEPS
 
     @staticmethod
