@@ -37,6 +37,7 @@ from ..solvers.newton.tuning import FEW_ROWS, WIDE
 from ..solvers.sprint.choice import steps_do_better
 from ..solvers.sprint.sprint import kind_of
 from ..solvers.tuning import SQUARE
+from . import tall
 from .tuning import (
     CENTRED_SHARE,
     EVEN,
@@ -104,6 +105,8 @@ class Design:
     def __init__(self, X: Any, fit_intercept: bool, sample_weight: Any = None) -> None:
         self.X, self.fit_intercept, self.weight = X, fit_intercept, sample_weight
         self.n, self.d = (int(size) for size in X.shape)
+        self._sums: tall.Sums | None = None  # of the data, see ``tall``
+        self._no_sums = False  # whether rounding would show in them
 
     @cached_property
     def data(self) -> Any:
@@ -228,14 +231,31 @@ class Design:
         self, b: Any, reg: ElasticNet, weight: Any, options: dict[str, Any]
     ) -> Result:
         """Least squares: the best intercept for any x is mean(b) - mean(X)'x."""
-        X, mean = self.centred(weight, by_columns=not reg.plain)
         b = np.asarray(b, dtype=float)
         level = float(b[0] if np.all(b == b[0]) else np.average(b, weights=weight))
+        if weight is None and tall.suits(self.X, reg, options):
+            found = self.solve_from_sums(b, level, reg, options)
+            if found is not None:
+                return found
+        X, mean = self.centred(weight, by_columns=not reg.plain)
         options = dict(options)
         if options.get("x0") is not None:
             options["x0"] = check_point(options["x0"], self.d + 1, "x0")[:-1]
         result = solve(Problem(X, b - level, "squared", reg, weight), **options)
         x = np.append(result.x, level - mean @ result.x)
+        return Result(**{**_fields(result), "x": x})
+
+    def solve_from_sums(
+        self, b: np.ndarray, level: float, reg: ElasticNet, options: dict[str, Any]
+    ) -> Result | None:
+        """The same without a copy, where sums of products will do; they are kept, too."""
+        if self._no_sums:
+            return None
+        result, self._sums = tall.solved(self.X, b - level, reg, self._sums, options)
+        self._no_sums = self._sums is None
+        if result is None or self._sums is None:
+            return None
+        x = np.append(result.x, level - self._sums.mean @ result.x)
         return Result(**{**_fields(result), "x": x})
 
 

@@ -19,3 +19,9 @@ FAR = 0.5  # ... or the mean of the targets is so many standard deviations from 
 FAINT = 1e-5  # the smallest tol for which the penalty is faint enough
 HANDFUL = 32  # columns of tall data: Newton's steps at once (at 20 columns 0.5 to 1.0 of the time)
 SAMPLED_ROWS = 64  # rows that tell the length of a row
+
+# Least squares from sums of products, without a centred copy (``tall.py``)
+LEAST_DEVIATION = 1e-4  # of a column's square: what is left beside its mean, at least
+SHARP_TOL = 1e-9  # the smallest tol: beyond, digits that sums have lost might show
+FEWEST_READINGS = 12.0  # passes that a run may take: who allows fewer wants to see an early end
+FIRST_GOAL, NEXT_GOAL, TRIES = 1e-2, 1e-3, 3  # of tol squared: what the model may leave; again

@@ -10,7 +10,7 @@ from .direct import Direct
 from .interior.interior import Interior
 from .interior.tuning import MANY_COLUMNS
 from .multipliers import Multipliers
-from .newton.faces.choose import best_face, few_columns, few_rows
+from .newton.faces.choose import best_face, few_columns, few_rows, few_rows_one_free
 from .newton.learnt import Learnt, learns
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_ONCE, TALL
@@ -188,6 +188,8 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "rows", "smooth loss, l2 > 0, sparse, at least as many columns as rows"
     if smooth and few_rows(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
+    if few_rows_one_free(p):
+        return "few-rows", "few rows, l2 but for one column: Newton in the span of the rows"
     face = best_face(p)
     if face == "":
         return "rows", "neither the loss nor its conjugate fits Newton's method"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1.design.huber.objective import best_scale, joint_value
+from spd1.design.huber import joint as joint_module
+from spd1.design.huber.objective import best_scale, joint_value, sorted_scale
 from spd1.design.intercept import Design
 
 
@@ -55,3 +56,30 @@ def test_joint_newton_for_the_scale(shape, fit_intercept, layout, rng):
     assert found.primal - better.fun <= found.gap + 1e-12
     for q in (found.y, rng.normal(size=n), np.zeros(n)):  # any forces prove a bound that stands
         assert force_bound(X, b, c, q, a, epsilon, fit_intercept)[0] <= found.primal + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.35, 5.0])
+def test_best_scale_without_sorting_is_that_of_sorting(epsilon, rng):
+    for n in (1, 2, 7, 300):
+        r = np.round(rng.standard_cauchy(n), 1)  # some are alike, some are zero
+        c = rng.random(n)
+        c /= c.sum()
+        by_sorting = sorted_scale(r, c, epsilon)
+        assert best_scale(r, c, epsilon) == pytest.approx(by_sorting, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_products_from_those_of_all_rows(joint, rng, monkeypatch):
+    monkeypatch.setattr(joint_module, "WORTH_KEEPING_PRODUCTS", 0)
+    n, d = 80, 5
+    X, b = rng.normal(size=(n, d)) + 1.0, 2.0 * rng.normal(size=n)
+    newton = joint_module.JointNewton(X, b, np.full(n, 1.0 / n), 1.35, 0.1, True)
+    sides = rng.normal(size=(n, 3 if joint else 2))
+    for share in (0.1, 0.3, 0.9):  # of rows that weigh less
+        weight = np.where(rng.random(n) < share, rng.random(n), 1.0)
+        found = newton._from_all(newton.X, sides, weight)
+        whole = np.column_stack([X, sides])
+        if share > 0.5:
+            assert found is None
+        else:
+            np.testing.assert_allclose(found, whole.T @ (weight[:, None] * whole), atol=1e-10)

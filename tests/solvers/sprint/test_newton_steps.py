@@ -13,7 +13,7 @@ from spd1 import L2, ElasticNet, Problem, certify, solve
 from spd1.errors import DataError, IncompatibleError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
-from spd1.solvers.sprint import choice
+from spd1.solvers.sprint import choice, workers
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.workers import NewtonCGWorker, NewtonGramWorker
 from support import oracle
@@ -156,6 +156,7 @@ def test_ascent_that_gives_up_is_followed_by_newtons_steps(rng):
 def test_conjugate_gradients_that_take_too_long_give_way(rng, monkeypatch):
     """Few dense columns that are nearly alike: a matrix of them is not disturbed by that."""
     monkeypatch.setattr(choice, "HARD_SHARE", math.inf)
+    monkeypatch.setattr(choice, "LITTLE_DENSE_DATA", 200_000)  # or the matrix is the first
     n, d = 9000, 40
     A = rng.standard_normal((n, d)) @ (np.eye(d) + 0.97 * np.ones((d, d)))
     b = np.sign(A @ rng.standard_normal(d) + rng.standard_normal(n))
@@ -216,3 +217,27 @@ def test_a_matrix_of_many_columns_is_refused_by_name():
     with pytest.raises(IncompatibleError, match="newton-gram needs at most 1,500 features"):
         solve(wide, "newton-gram")
     assert solve(wide, "newton-cg").converged
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_some_rows_tell_the_curvature_of_all(free, monkeypatch):
+    """Columns that depend on each other, more of them than the diagonal can tell."""
+    monkeypatch.setattr(workers, "ADDED_UP_AT_ONCE", 0)
+    monkeypatch.setattr(workers, "TELLING_ROWS", 8)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((600, 12)) * np.logspace(0, -2.5, 12)
+    A = A @ np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    b = np.where(A @ rng.standard_normal(12) + 0.2 * rng.standard_normal(600) > 0.1, 1.0, -1.0)
+    l2 = np.full(12, 1e-6)
+    if free:
+        A, l2 = np.column_stack([A, np.ones(600)]), np.append(l2, 0.0)
+    p = Problem(A, b, "logistic", ElasticNet(l2=l2))
+    worker = NewtonGramWorker(p, key_of(0))
+    assert worker.some is not None
+    np.testing.assert_array_equal(worker.some.values, A[:: worker.stride])
+    record = np.empty((LOOKS, 4))
+    looks, _ = worker.run((1e-8, 0.0, 500.0, 500.0), record)
+    assert np.all(np.diff(record[:looks, 1]) <= 1e-12)
+    gradient = A.T @ (p.c * slopes(p, A @ worker.x)) + l2 * worker.x
+    assert np.abs(gradient).max() <= 1e-5
+    assert certify(worker.x, p, worker.y).rel_gap <= 1e-7

@@ -6,7 +6,8 @@
 F(x, o) = min_sigma Phi. A sample inside, |r_i| <= epsilon sigma, has the curvature
 (2 c_i / sigma) z_i z_i' with z_i = (a_i, 1, -r_i / sigma): least squares with two further columns.
 A sample outside pulls with a constant force. The equations are solved by Cholesky in whichever is
-fewer, columns or rows. By rows the matrix A A' is made once.
+fewer, columns or rows. By rows the matrix A A' is made once; by columns A'A of tall dense data,
+from which is subtracted what samples outside lack of their weight.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from .tuning import (
     LEAP,
     LEAST_SHARE,
     LEAST_STRIDE,
+    LEFT_INSIDE,
     MOST_JOINT_STEPS,
     RESTS,
     ROUGH_GAIN,
     ROUGH_ROWS,
     SETTLED_SHARE,
     SHORTEST_STEP,
+    WORTH_KEEPING_PRODUCTS,
 )
 
 __all__ = ["JointNewton", "Place"]
@@ -102,8 +105,8 @@ class JointNewton:
         if not float(c.sum()) > 0.0:
             return None
         few = JointNewton(
-            self.X[::stride], self.b[::stride], c / c.sum(), self.epsilon, self.a,
-            self.fit_intercept,
+            np.ascontiguousarray(self.X[::stride]), self.b[::stride], c / c.sum(), self.epsilon,
+            self.a, self.fit_intercept,
         )  # fmt: skip
         last, found = np.inf, None
         for place, value in few.places(None, first):
@@ -231,7 +234,9 @@ class JointNewton:
         A = self.X[live] if not np.all(live) else self.X
         self.ledger.entries += 4 * self.stored  # H, two products on the right, the forces
         d, sides = A.shape[1], np.column_stack([goal, Z])
-        products = weighted_products(A, sides, np.sqrt(weight))
+        products = self._from_all(A, sides, weight)
+        if products is None:
+            products = weighted_products(A, sides, np.sqrt(weight))
         H, right = np.ascontiguousarray(products[:d, :d]), products[:d, d:]
         diagonal = np.einsum("ii->i", H)  # a view, whatever the order
         diagonal += 2.0 * self.a
@@ -246,6 +251,32 @@ class JointNewton:
         x = solved[:, 0] - solved[:, 1:] @ t
         self.pull = weight * (np.asarray(A @ x).ravel() + Z @ t - goal)
         return x, float(t[0]) if self.fit_intercept else 0.0
+
+    def _from_all(self, A: Any, sides: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """The same as ``weighted_products`` from the products of all rows, which are kept.
+
+        Samples inside weigh the same, and the most; what others weigh less is subtracted. None
+        where that is most of a column, or too little data.
+        """
+        most = float(weight.max())
+        if sp.issparse(A) or A is not self.X or self.stored < WORTH_KEEPING_PRODUCTS:
+            return None
+        others = np.flatnonzero(weight < most * (1.0 - 1e-12))
+        if 2 * len(others) > len(weight):
+            return None
+        if self.gram is None:
+            self.gram = A.T @ A
+        d, some = A.shape[1], A[others]
+        some *= np.sqrt(most - weight[others])[:, None]
+        H = most * self.gram - some.T @ some
+        if np.any(np.diagonal(H) < LEFT_INSIDE * most * np.diagonal(self.gram)):
+            return None
+        scaled = weight[:, None] * sides
+        out = np.empty((d + sides.shape[1],) * 2)
+        out[:d, :d], out[d:, d:] = H, sides.T @ scaled
+        out[d:, :d] = scaled.T @ A  # half the time of the transposed product
+        out[:d, d:] = out[d:, :d].T
+        return out
 
 
 def weighted_products(A: Any, sides: np.ndarray, root: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...problem import ROUNDED, Problem
-from .tuning import BALANCING_ROUNDS
+from .tuning import BALANCING_ROUNDS, LEAST_ROOM, SCALE_ROUNDS, SMALLEST_SQUARE
 
 __all__ = ["best_scale", "force_bound", "joint_bound", "joint_value"]
 
@@ -38,12 +38,35 @@ def joint_value(
 def best_scale(residual: np.ndarray, c: np.ndarray, epsilon: float) -> float:
     """The sigma that minimises Phi for given residuals; its derivative increases in sigma.
 
+    It is where sum_i c_i min(t r_i^2, epsilon^2) = 1, t = 1 / sigma^2: Newton's method on a concave
+    function in pieces comes from the left, and ends at the piece of the root.
+
     Examples
     --------
     >>> import numpy as np
     >>> best_scale(np.array([1.0, -1.0]), np.array([0.5, 0.5]), 1.35)
     1.0
     """
+    square = residual * residual
+    weighted = c * square
+    total, whole = float(weighted.sum()), float(c.sum())
+    if not (SMALLEST_SQUARE < total < math.inf):
+        return sorted_scale(residual, c, epsilon)
+    sigma = math.sqrt(total)  # too large: as if all were inside
+    for _ in range(SCALE_ROUNDS):
+        inside = square <= (epsilon * sigma) ** 2
+        inner, outer = float(np.dot(weighted, inside)), whole - float(np.dot(c, inside))
+        room = 1.0 - epsilon**2 * max(outer, 0.0)
+        if not (room > LEAST_ROOM and inner > 0.0):  # the difference has lost its digits
+            break
+        last, sigma = sigma, math.sqrt(inner / room)
+        if sigma >= last * (1.0 - 1e-14):  # the same samples are inside
+            return sigma
+    return sorted_scale(residual, c, epsilon)
+
+
+def sorted_scale(residual: np.ndarray, c: np.ndarray, epsilon: float) -> float:
+    """The same by looking at every number of samples that may be inside."""
     size = np.abs(residual)
     order = np.argsort(size)
     size, c = size[order], c[order]

@@ -9,7 +9,9 @@ objective falls. The gap of y = phi'(A x) is the squared gradient over 2 l2. A b
 from the step's own model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y)
 without reading the data, as their residual is what it differs from -l2 (x + s) by.
 
-Where columns are few the matrix is added up and factorised instead, and nothing is left.
+Where columns are few the matrix is added up and factorised instead, and nothing is left. Where rows
+are very many beside them, it is added up over some of the rows, and its factor is what conjugate
+gradients are preconditioned by: two to four products, however columns depend on each other.
 
 One column, f, may have no penalty, as an intercept has none. Conjugate gradients eliminate it:
 every direction keeps its part of the gradient at zero. So y is balanced, sum_i c_i a_if y_i = 0.
@@ -28,12 +30,16 @@ from .tuning import (
     EXACTLY,
     FAR_MORE,
     FORCED,
+    FORCED_BY_TOLD,
     LOST_PIVOT,
     MOST_HALVES,
     QUARTER,
+    RARE,
     STEPS_THAT_TELL,
     TO_ROUNDING,
+    TOLD_PRODUCTS,
     UNMOVED,
+    UNTOLD_PRODUCTS,
 )
 
 __all__ = ["newton_steps"]
@@ -109,6 +115,24 @@ def sums_of_pairs(A, y, h, c, f, l2, G, B, H):
     if f >= 0:
         for j in range(len(G)):
             B[j] = H[max(j, f), min(j, f)]
+
+
+@helper
+def sums_of_sample(S, h, c, l2, D, stride, of_sample, H):
+    """H = A'WA + diag(l2), its lower triangle, S of every so many rows standing for all of A.
+
+    A column that is rare among them has the diagonal entry of all rows, 1 / D.
+    """
+    bends, weights = of_sample[0], of_sample[1]
+    for i in range(len(bends)):
+        bends[i], weights[i] = h[i * stride], c[i * stride] * stride
+    for j in range(len(H)):
+        for k in range(len(H)):
+            H[j, k] = l2[j] if j == k else 0.0
+    add_pairs(S, bends, weights, H)
+    for j in range(len(H)):
+        if H[j, j] * D[j] < RARE:
+            H[j, j] = 1.0 / D[j]
 
 
 @helper
@@ -190,8 +214,8 @@ def far(taken, start, left, enough, products):
 
 @kernel
 def newton_steps(
-    A, b, c, l2, over, f, at_free, H, loss, bound, products, limits, x, u, best_y, record,
-    of_columns, of_rows
+    A, b, c, l2, over, f, at_free, H, S, P, stride, loss, bound, products, limits, x, u, best_y,
+    record, of_columns, of_rows, of_sample
 ):  # fmt: skip
     """Run until the gap is reached or the budget is spent.
 
@@ -205,6 +229,10 @@ def newton_steps(
         Its entries; of any length if there is none.
     H : array of d x d, or None
         To add up A'WA in; None: conjugate gradients.
+    S, P : matrix of m x d and array of d x d, or None
+        Every ``stride``-th row of A, and where to add up their matrix, whose factor preconditions
+        conjugate gradients; None: by the diagonal.
+    stride : int
     bound : float
         The dual objective at best_y.
     products : int
@@ -216,7 +244,7 @@ def newton_steps(
         The dual point with the best bound.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    of_columns, of_rows : arrays of 7 x d and 5 x n
+    of_columns, of_rows, of_sample : arrays of 7 x d, 5 x n and 2 x m
         To work with.
 
     Returns
@@ -225,6 +253,7 @@ def newton_steps(
     """
     tol, floor, budget, _ = limits
     hard, last = False, tol >= TO_ROUNDING  # where x is asked for, one more step than gaps tell
+    told = False  # whether rows of S tell the curvature: the diagonal alone may be enough
     n, d = len(u), len(x)
     G, D, B, s = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     r, p, q = of_columns[4], of_columns[5], of_columns[6]
@@ -257,6 +286,9 @@ def newton_steps(
             if H is None:
                 sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
                 passes += 1.0
+                if P is not None and told:
+                    sums_of_sample(S, h, c, l2, D, stride, of_sample, P)
+                    factorise(P)
             else:
                 sums_of_pairs(A, y, h, c, f, l2, G, B, H)
                 passes += 2.0
@@ -291,16 +323,26 @@ def newton_steps(
                 for i in range(n):
                     As[i] = s[f] * at_free[i]
             start = half_square(r, over)
-            enough = max(FORCED * start, QUARTER * tol * size)
+            enough = max((FORCED_BY_TOLD if told else FORCED) * start, QUARTER * tol * size)
             enough *= EXACTLY if tol < TO_ROUNDING else 1.0
             before = 1.0
             for k in range(products):
                 after = 0.0
-                for j in range(d):
-                    after += r[j] * r[j] * D[j]
-                turn = after / before if k > 0 else 0.0
-                for j in range(d):
-                    p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
+                if P is not None and told:
+                    if f >= 0:
+                        r[f] = 0.0
+                    solve_factored(P, r, q)
+                    for j in range(d):
+                        after += r[j] * q[j]
+                    turn = after / before if k > 0 else 0.0
+                    for j in range(d):
+                        p[j] = q[j] + (turn * p[j] if k > 0 else 0.0)
+                else:
+                    for j in range(d):
+                        after += r[j] * r[j] * D[j]
+                    turn = after / before if k > 0 else 0.0
+                    for j in range(d):
+                        p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
                 before = after
                 without_free(p, f, B)
                 bend = curved(A, h, c, l2, p, Ap, q)
@@ -315,7 +357,10 @@ def newton_steps(
                     As[i] += along * Ap[i]
                 left = half_square(r, over)
                 hard = left > enough
-                if not hard or (k > 1 and far(k + 1, start, left, enough, products)):
+                if P is not None and hard and k + 1 >= (TOLD_PRODUCTS if told else UNTOLD_PRODUCTS):
+                    told, hard = True, False  # from the next step on; this one is good enough
+                pace = P is None and k > 1 and far(k + 1, start, left, enough, products)
+                if not hard or pace:
                     break
         else:
             factorise(H)

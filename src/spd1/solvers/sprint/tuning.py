@@ -155,7 +155,19 @@ SHORT_ROW = 30  # entries of a row, up to which a prox counts, at the reference 
 # l2 from 1e-1 to 1e-6 of a row's square), 1.0 to 1.2 on one; with 70 to 120 a row 0.5 to 2.0
 PROX_ROW = 60
 FEW_DENSE_COLUMNS = 80  # whose matrix is added up within the kernel
-LITTLE_DENSE_DATA = 200_000  # entries, up to which it is added up at once
+# Entries, up to which the matrix is thought of before products, and up to which it is that of all
+# rows at once. Between the two conjugate gradients begin with the diagonal. 20000 x 50, logistic,
+# to 1e-3 and 1e-6, beside Newton's method on samples of the rows: 7 and 10 ms of processor time
+# instead of 17 and 17, with an intercept 14 and 15 instead of 26 and 32. Columns that depend on
+# each other (singular values over two or three orders of magnitude): 0.8 to 1.2 of the time;
+# 100000 x 20 took 1.5 of it.
+LITTLE_DENSE_DATA, ADDED_UP_AT_ONCE = 1_500_000, 200_000
+# Rows a column whose matrix tells that of all rows well enough to precondition conjugate gradients,
+# where they are at most one of so many
+TELLING_ROWS, TELLING_STRIDE = 24, 4
+UNTOLD_PRODUCTS, TOLD_PRODUCTS = 3, 10  # of a step: with more it is made; with it no more
+FORCED_BY_TOLD = 0.3  # what they may leave then: a step more costs as much as two products
+RARE = 0.25  # of a column's diagonal entry: what its entries in the sample are at least
 SHARED_PRODUCTS = 1_000_000  # entries, from which on threads are worth more than one kernel
 # entries of tall sparse data with an intercept, up to which logistic losses are left to Newton's
 # steps: 0.15 to 1.13 of the time of ascent, median 0.36, in ten draws from 300 to 11,000 entries

@@ -24,6 +24,7 @@ from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
 from .together import team_for
 from .tuning import (
+    ADDED_UP_AT_ONCE,
     CHEAP_SWEEPS,
     ENTRIES_OF_MUCH,
     EXACTLY,
@@ -48,6 +49,8 @@ from .tuning import (
     PRODUCTS_A_STEP,
     SMALL_SHARE,
     SMALL_WORK,
+    TELLING_ROWS,
+    TELLING_STRIDE,
     TO_ROUNDING,
     VISITS_A_STEP,
 )
@@ -259,7 +262,7 @@ class NewtonCGWorker:
     """The kernel of smooth losses and l2, one column without it, and its state."""
 
     ran = False
-    rebuilt = ("A",)  # left out of checkpoints
+    rebuilt: tuple[str, ...] = ("A",)  # left out of checkpoints
     fewest_passes = FEWEST_STEPS
 
     @staticmethod
@@ -280,10 +283,11 @@ class NewtonCGWorker:
     def __init__(self, problem: Problem, key: np.uint64) -> None:
         p = self.problem = problem
         self.key = key  # nothing is drawn
-        self.rebuild()
+        self.of_sample, self.stride = np.empty((2, 0)), 1
         self.most_passes = max(MOST_NEWTON_CG, SMALL_WORK / p.stored)
         most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth_of_a_gram(p))
         self.products = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
+        self.rebuild()
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
         if len(p.free_columns):
@@ -305,9 +309,9 @@ class NewtonCGWorker:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
 
-    def to_add_up(self) -> np.ndarray | None:
-        """Where the kernel may add up a matrix; None where it has to do without."""
-        return None
+    def to_add_up(self) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
+        """Where the kernel may add up a matrix; rows that tell it, and where theirs is added up."""
+        return None, None, None
 
     def start_from(
         self, x: np.ndarray, y: np.ndarray | None = None, bound: float = -math.inf
@@ -331,9 +335,9 @@ class NewtonCGWorker:
         if limits[0] < TO_ROUNDING:
             limits = (EXACTLY * limits[0], *limits[1:])
         looks, passes, self.bound = newton_steps(
-            self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, self.to_add_up(),
-            p.loss, self.bound, self.products, limits, self.x, self.u, self.y, record,
-            np.empty((7, p.d)), np.empty((5, p.n)),
+            self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, *self.to_add_up(),
+            self.stride, p.loss, self.bound, self.products, limits, self.x, self.u, self.y, record,
+            np.empty((7, p.d)), np.empty((5, p.n)), self.of_sample,
         )  # fmt: skip
         return looks, passes
 
@@ -350,7 +354,9 @@ class NewtonCGWorker:
 
 
 class NewtonGramWorker(NewtonCGWorker):
-    """The same with a matrix of few columns, factorised."""
+    """The same with a matrix of few columns, factorised; where rows are many, that of some."""
+
+    rebuilt = ("A", "some")
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -359,5 +365,14 @@ class NewtonGramWorker(NewtonCGWorker):
             return f"at most {LARGEST_WORTH:,} features, whose matrix one kernel can factorise"
         return NewtonCGWorker.objection(problem)
 
-    def to_add_up(self) -> np.ndarray | None:
-        return np.empty((self.problem.d, self.problem.d))
+    def rebuild(self) -> None:
+        super().rebuild()
+        p, self.some = self.problem, None
+        stride = p.n // (TELLING_ROWS * p.d)
+        if p.grid.dense and stride >= TELLING_STRIDE and p.stored > ADDED_UP_AT_ONCE:
+            self.some = Dense(np.ascontiguousarray(p.grid.matrix.values[::stride]))
+            self.of_sample, self.stride = np.empty((2, self.some.rows())), stride
+
+    def to_add_up(self) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
+        matrix = np.empty((self.problem.d, self.problem.d))
+        return (matrix, None, None) if self.some is None else (None, self.some, matrix)

@@ -26,7 +26,14 @@ from .primal import PrimalFace, TallFace
 from .proximal import ProximalFace
 from .span import GramFace
 
-__all__ = ["best_face", "face_of", "few_columns", "few_rows", "rows_out_of_reach"]
+__all__ = [
+    "best_face",
+    "face_of",
+    "few_columns",
+    "few_rows",
+    "few_rows_one_free",
+    "rows_out_of_reach",
+]
 
 
 def best_face(problem: Problem) -> str:
@@ -72,6 +79,17 @@ def few_rows(problem: Problem) -> bool:
     """Whether the problem has few rows, and a regularizer that is l2 and nothing else."""
     p = problem
     return p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.mu > 0
+
+
+def few_rows_one_free(problem: Problem) -> bool:
+    """The same with a logistic loss and one column that has no l2, as an intercept has none."""
+    p = problem
+    if not (p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.loss.probabilities):
+        return False
+    l2 = np.asarray(p.reg.l2)
+    if l2.ndim == 0 or len(p.free_columns) != 1 or np.count_nonzero(l2 == 0.0) != 1:
+        return False
+    return bool(np.delete(l2, p.free_columns).min() > p.most_faint_l2)
 
 
 def rows_apart(problem: Problem, turns: float) -> bool:
