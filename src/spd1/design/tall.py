@@ -26,10 +26,10 @@ from ..problem import Problem
 from ..regularizers import ElasticNet
 from ..result import Result, Trace
 from ..solvers.newton.linalg.cholesky import damped_cholesky, solve_by
-from ..solvers.newton.linalg.gram import minimise_on_gram
 from ..solvers.newton.tuning import FEW_COLUMNS, TALL_GRAM
+from ..solvers.sprint.factor import on_gram
 from ..solvers.sprint.looks import at_the_start, heard, noted
-from .tuning import FEWEST_READINGS, FIRST_GOAL, LEAST_DEVIATION, NEXT_GOAL, SHARP_TOL, TRIES
+from .tuning import FEWEST_READINGS, LEAST_DEVIATION, SHARP_TOL
 
 __all__ = ["Sums", "solved", "suits"]
 
@@ -122,18 +122,12 @@ def minimised(p: Problem, sums: Sums, tol: float) -> tuple[np.ndarray, Certifica
         x = solve_by(factor, pull)
         c = proof(p, sums.mean, x, tol)[0]
         return (x, c) if c.rel_gap <= tol else None
-    numbers = [0.0, p.reg.l1, p.reg.l2, p.reg.lower, p.reg.upper]
-    table = np.repeat(np.array([numbers], dtype=float), p.d, axis=0)
     x, slope = np.clip(np.zeros(p.d), p.reg.lower, p.reg.upper), -pull
     slope += sums.gram @ x
-    goal = FIRST_GOAL * tol * tol * abs(p.start_value)
-    for _ in range(TRIES):
-        minimise_on_gram(sums.gram, table, x, slope, goal)
-        c, slope = proof(p, sums.mean, x, tol)
-        if c.rel_gap <= tol:
-            return x, c
-        goal *= NEXT_GOAL
-    return None
+    x, c = on_gram(
+        sums.gram, p.reg, x, slope, tol, p.start_value, lambda x: proof(p, sums.mean, x, tol)
+    )
+    return (x, c) if c.rel_gap <= tol else None
 
 
 def proof(

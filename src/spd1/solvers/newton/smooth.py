@@ -29,9 +29,9 @@ from .tuning import (
     LARGEST_SMOOTH_GRAM,
     LATE_STEPS,
     MANY_PRODUCTS,
+    PRODUCTS_A_SMOOTH_STEP,
     PRODUCTS_OF_A_SAMPLE,
     ROUGH_BALANCE,
-    PRODUCTS_A_SMOOTH_STEP,
     RUN_STEPS,
     SAMPLES,
     SMOOTH_SAMPLE,
@@ -128,9 +128,7 @@ class SmoothDirection:
         inner = solve_by(factor, root * p.margins(scaled))
         return np.asarray(p.adjoint(root * inner) / self.l2 - scaled)
 
-    def _by_columns(
-        self, bend: np.ndarray, gradient: np.ndarray, accuracy: float
-    ) -> np.ndarray:
+    def _by_columns(self, bend: np.ndarray, gradient: np.ndarray, accuracy: float) -> np.ndarray:
         """By a factor of the matrix of the columns.
 
         That of some of the rows is as good a preconditioner as any: a few products with the data

@@ -14,7 +14,9 @@ SPREAD = 1e-9  # an entry of sparse lines that are written out as dense ones
 DROP_ENTRY = 3e-10  # an entry of a factor, a coordinate that is dropped on the way
 CG_ENTRY = 1.5e-9  # an entry of a line in a step of projected conjugate gradients, all in all
 FACTOR = 0.6  # of a multiplication and addition, times the cube of what a Cholesky factor has rows
-STEP_CALLS = 4.0  # of a call: what a step on a Gram matrix is, however small (136 us, 63 coordinates)
+STEP_CALLS = (
+    4.0  # of a call: what a step on a Gram matrix is, however small (136 us, 63 coordinates)
+)
 LITTLE = 1e-3  # of a Gram matrix: needs no thought
 
 # Which face, which method

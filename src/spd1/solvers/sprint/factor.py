@@ -8,18 +8,21 @@ nothing else to choose, so no method is set up and no loop begun.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...certificate.gap import Certificate, certificate_of
 from ...certificate.points import pair_of
 from ...certificate.segments import shrunk_pair
 from ...problem import Problem
+from ...regularizers import ElasticNet
 from ..newton.linalg.cholesky import damped_cholesky, solve_by
 from ..newton.linalg.gram import minimise_on_gram
 from ..newton.tuning import FEW_COLUMNS, TALL_GRAM
 from .tuning import GRAM_FADING, GRAM_GOAL, GRAM_TRIES
 
-__all__ = ["by_factor", "by_gram", "few_tall_columns", "one_factor"]
+__all__ = ["by_factor", "by_gram", "few_tall_columns", "on_gram", "one_factor"]
 
 
 def few_tall_columns(problem: Problem) -> bool:
@@ -49,22 +52,40 @@ def by_factor(problem: Problem) -> tuple[np.ndarray, Certificate] | None:
 
 
 def by_gram(problem: Problem, tol: float) -> tuple[np.ndarray, Certificate]:
-    """The same with l1: the best of a few attempts, each of which goes on from the last.
+    """The same with l1."""
+    p = problem
 
-    The gradient is computed from the data after each, which mends what rounding in G spoils.
-    """
-    p, reg = problem, problem.reg
-    G, x, gradient = gram_of(p), np.zeros(p.d), p.pull_at_zero.copy()
-    table = np.empty((p.d, 5))
-    table[:] = 0.0, reg.l1, reg.l2, reg.lower, reg.upper
-    goal = GRAM_GOAL * tol * tol * abs(p.value_at_zero)  # the gap falls with its square root
-    best: tuple[np.ndarray, Certificate] | None = None
-    for _ in range(GRAM_TRIES):
-        minimise_on_gram(G, table, x, gradient, goal)
+    def proof(x: np.ndarray) -> tuple[Certificate, np.ndarray]:
         u = p.margins(x)
         y = u - p.b
-        gradient = p.adjoint(p.c * y)
-        c = certificate_of(p, shrunk_pair(p, x.copy(), u, y, -gradient, tol))
+        slope = p.adjoint(p.c * y)
+        return certificate_of(p, shrunk_pair(p, x.copy(), u, y, -slope, tol)), slope
+
+    slope = p.pull_at_zero.copy()
+    return on_gram(gram_of(p), p.reg, np.zeros(p.d), slope, tol, p.value_at_zero, proof)
+
+
+def on_gram(
+    G: np.ndarray,
+    reg: ElasticNet,
+    x: np.ndarray,
+    slope: np.ndarray,
+    tol: float,
+    size: float,
+    proof: Callable[[np.ndarray], tuple[Certificate, np.ndarray]],
+) -> tuple[np.ndarray, Certificate]:
+    """The best of a few attempts on a matrix of the columns, each of which goes on from the last.
+
+    ``slope`` is that of the loss at x, and ``size`` an objective. ``proof`` has the certificate of
+    an x and the slope there, from the data, which mends what rounding in G spoils.
+    """
+    table = np.empty((len(x), 5))
+    table[:] = 0.0, reg.l1, reg.l2, reg.lower, reg.upper
+    goal = GRAM_GOAL * tol * tol * abs(size)  # the gap falls with its square root
+    best: tuple[np.ndarray, Certificate] | None = None
+    for _ in range(GRAM_TRIES):
+        minimise_on_gram(G, table, x, slope, goal)
+        c, slope = proof(x)
         if best is None or c.gap < best[1].gap:
             best = x.copy(), c
         if c.rel_gap <= tol:

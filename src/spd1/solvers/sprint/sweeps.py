@@ -184,8 +184,8 @@ def curved_step(
 ):  # fmt: skip
     """The same for other losses: sweeps on one model, taken back if the objective has climbed.
 
-    The model has the bends of where the step begins. Losses whose bends jump have one sweep a model:
-    their slopes cost next to nothing. Returns how many sweeps there were, too.
+    The model has the bends of where the step begins. Losses whose bends jump have one sweep a
+    model: their slopes cost next to nothing. Returns how many sweeps there were, too.
     """
     largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
     most = MODEL_SWEEPS if growth < math.inf and not fast else 1

@@ -66,7 +66,9 @@ def products_of_a_step(problem: Problem, most: float = TRIAL_PRODUCTS) -> int:
     p = problem
     l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
     limit = min(int(most) + 1, TRIAL_PRODUCTS)
-    name = f"{limit} products of a step {float(l2.min())!r} {float(l2.mean())!r} {float(l2.max())!r}"
+    name = (
+        f"{limit} products of a step {float(l2.min())!r} {float(l2.mean())!r} {float(l2.max())!r}"
+    )
     found = p.facts.get(p.grid.fact(name), p.grid.ledger, lambda: count(p, l2, limit))
     return int(found)
 
