@@ -228,7 +228,10 @@ class Newton(Method):
             face.gradient = face.gradient_of(face.slope)
             rate = promised / self.promised  # below 1 while steps keep what they promise
             self.promised = max(promised, 1e-300)
-            error = promised * min(rate or 1.0, promised)  # exact curvature squares it
+            if direction.coarse:
+                direction.sample.doubt(rate)
+            # Exact curvature squares the error, a sample of rows shrinks it at its own rate.
+            error = promised * min(rate or 1.0, 1.0 if direction.coarse else promised)
             value = abs(face.value + 0.5 * float(face.table[:, 2] @ (face.z * face.z)))
             gap = direction.left(face.gradient, face.z, face.bend) / max(value, 1e-300)
             if gap <= WELL_WITHIN * self.tol:

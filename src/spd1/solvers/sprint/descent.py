@@ -113,7 +113,7 @@ def descend(
             count += 1
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
-    share = LOOK_SHARE
+    share, sooner, extra, judged = LOOK_SHARE, False, 0, 0  # of looks where little is gained
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = 1.0 + per_entry * margins_of(L, alive, count, x, u)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
@@ -156,12 +156,14 @@ def descend(
         if gap <= tol * size or not gap < math.inf or passes >= budget:
             break
         patience = PATIENT if cheap or flat is not None else UNTIL_PACE_COUNTS
-        if looks > 1 and gap > SLOW_LOOK * record[looks - 2, 3]:
+        if looks > 1 and not sooner and gap > SLOW_LOOK * record[looks - 2, 3]:
             sharp *= SHARPER_SWEEPS  # such sweeps gain little: longer ones before the next look
         # there is time to wait for a pace that lasts, and with momentum one look tells little
-        back = looks // 2 if cheap or fast else 1
+        back = looks // 2 if cheap or fast else 1 + extra - judged
         early = flat is not None and fast and passes < UNJUDGED_SWEEPS * left
-        if looks > patience and not early and hopeless(record, looks, tol * size, left, back):
+        judged = judged if sooner else extra  # an extra look says nothing of the pace
+        counts = looks - extra > patience and not early and not sooner
+        if counts and hopeless(record, looks, tol * size, left, back):
             break
         # columns that are zero at the optimum, by the gap of this very y
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
@@ -185,7 +187,7 @@ def descend(
         most = FIRST_SWEEPS * wanted_entries if looks == 1 else most
         most *= 1 + looks // MANY_LOOKS
         most = min(most, (budget - passes) / per_entry)
-        visited, settled, among, value = 0.0, False, wanted, primal
+        visited, settled, among, value, sooner = 0.0, False, wanted, primal, False
         for k in range(wanted):
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
@@ -213,7 +215,7 @@ def descend(
                 settled, gain = not value < math.inf, start - value
             visited += sweeps * entries_of(L, active, among)
             if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
-                settled, share = True, 2.0 * share
+                settled, share, sooner, extra = True, 2.0 * share, True, extra + 1
             slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
             before = squares
             if slow_ones >= SLOW_SWEEPS and not fast:
