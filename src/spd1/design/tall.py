@@ -29,7 +29,15 @@ from ..solvers.newton.linalg.cholesky import damped_cholesky, solve_by
 from ..solvers.newton.linalg.gram import minimise_on_gram
 from ..solvers.newton.tuning import FEW_COLUMNS, TALL_GRAM
 from ..solvers.sprint.looks import at_the_start, heard, noted
-from .tuning import FEWEST_READINGS, FIRST_GOAL, LEAST_DEVIATION, NEXT_GOAL, SHARP_TOL, TRIES
+from .tuning import (
+    FEWEST_READINGS,
+    FIRST_GOAL,
+    LEAST_DEVIATION,
+    LOOSE_TOL,
+    NEXT_GOAL,
+    SHARP_TOL,
+    TRIES,
+)
 
 __all__ = ["Sums", "solved", "suits"]
 
@@ -126,7 +134,7 @@ def minimised(p: Problem, sums: Sums, tol: float) -> tuple[np.ndarray, Certifica
     table = np.repeat(np.array([numbers], dtype=float), p.d, axis=0)
     x, slope = np.clip(np.zeros(p.d), p.reg.lower, p.reg.upper), -pull
     slope += sums.gram @ x
-    goal = FIRST_GOAL * tol * tol * abs(p.start_value)
+    goal = FIRST_GOAL * min(tol, LOOSE_TOL) ** 2 * abs(p.start_value)
     for _ in range(TRIES):
         minimise_on_gram(sums.gram, table, x, slope, goal)
         c, slope = proof(p, sums.mean, x, tol)

@@ -24,4 +24,5 @@ SAMPLED_ROWS = 64  # rows that tell the length of a row
 LEAST_DEVIATION = 1e-4  # of a column's square: what is left beside its mean, at least
 SHARP_TOL = 1e-9  # the smallest tol: beyond, digits that sums have lost might show
 FEWEST_READINGS = 12.0  # passes that a run may take: who allows fewer wants to see an early end
-FIRST_GOAL, NEXT_GOAL, TRIES = 1e-2, 1e-3, 3  # of tol squared: what the model may leave; again
+# What the small model may leave, of tol squared, or of this tol squared; again
+FIRST_GOAL, LOOSE_TOL, NEXT_GOAL, TRIES = 1e-2, 1e-5, 1e-3, 3

@@ -208,8 +208,8 @@ class FewRows(Method):
         else:  # what it lacks of balance is proven elsewhere: an epoch is a step at least
             least, self.epochs = min(self.epochs, 1), self.epochs + 1
             newton_beside_rows(
-                self.K, self.column, self.part, *self.state, 0.25 * self.tol, least,
-                self.steps_an_epoch,
+                self.K, self.column, self.part, self.state.w, self.state.level, 0.25 * self.tol,
+                least, self.steps_an_epoch,
             )  # fmt: skip
         yield
 
