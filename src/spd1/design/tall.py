@@ -29,7 +29,7 @@ from ..solvers.newton.linalg.cholesky import damped_cholesky, solve_by
 from ..solvers.newton.tuning import FEW_COLUMNS, TALL_GRAM
 from ..solvers.sprint.factor import on_gram
 from ..solvers.sprint.looks import at_the_start, heard, noted
-from .tuning import FEWEST_READINGS, LEAST_DEVIATION, SHARP_TOL
+from .tuning import FEWEST_READINGS, LEAST_DEVIATION, LOOSE_TOL, SHARP_TOL
 
 __all__ = ["Sums", "solved", "suits"]
 
@@ -124,9 +124,8 @@ def minimised(p: Problem, sums: Sums, tol: float) -> tuple[np.ndarray, Certifica
         return (x, c) if c.rel_gap <= tol else None
     x, slope = np.clip(np.zeros(p.d), p.reg.lower, p.reg.upper), -pull
     slope += sums.gram @ x
-    x, c = on_gram(
-        sums.gram, p.reg, x, slope, tol, p.start_value, lambda x: proof(p, sums.mean, x, tol)
-    )
+    goal = min(tol, LOOSE_TOL) ** 2 * abs(p.start_value)
+    x, c = on_gram(sums.gram, p.reg, x, slope, tol, goal, lambda x: proof(p, sums.mean, x, tol))
     return (x, c) if c.rel_gap <= tol else None
 
 

@@ -24,3 +24,4 @@ SAMPLED_ROWS = 64  # rows that tell the length of a row
 LEAST_DEVIATION = 1e-4  # of a column's square: what is left beside its mean, at least
 SHARP_TOL = 1e-9  # the smallest tol: beyond, digits that sums have lost might show
 FEWEST_READINGS = 12.0  # passes that a run may take: who allows fewer wants to see an early end
+LOOSE_TOL = 1e-5  # the largest tol that the small model is solved for

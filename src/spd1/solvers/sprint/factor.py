@@ -62,7 +62,8 @@ def by_gram(problem: Problem, tol: float) -> tuple[np.ndarray, Certificate]:
         return certificate_of(p, shrunk_pair(p, x.copy(), u, y, -slope, tol)), slope
 
     slope = p.pull_at_zero.copy()
-    return on_gram(gram_of(p), p.reg, np.zeros(p.d), slope, tol, p.value_at_zero, proof)
+    goal = tol * tol * abs(p.value_at_zero)  # the gap falls with its square root
+    return on_gram(gram_of(p), p.reg, np.zeros(p.d), slope, tol, goal, proof)
 
 
 def on_gram(
@@ -71,17 +72,18 @@ def on_gram(
     x: np.ndarray,
     slope: np.ndarray,
     tol: float,
-    size: float,
+    goal: float,
     proof: Callable[[np.ndarray], tuple[Certificate, np.ndarray]],
 ) -> tuple[np.ndarray, Certificate]:
     """The best of a few attempts on a matrix of the columns, each of which goes on from the last.
 
-    ``slope`` is that of the loss at x, and ``size`` an objective. ``proof`` has the certificate of
-    an x and the slope there, from the data, which mends what rounding in G spoils.
+    ``slope`` is that of the loss at x, and ``goal`` what may be left to gain, about. ``proof`` has
+    the certificate of an x and the slope there, from the data, which mends what rounding in G
+    spoils.
     """
     table = np.empty((len(x), 5))
     table[:] = 0.0, reg.l1, reg.l2, reg.lower, reg.upper
-    goal = GRAM_GOAL * tol * tol * abs(size)  # the gap falls with its square root
+    goal *= GRAM_GOAL
     best: tuple[np.ndarray, Certificate] | None = None
     for _ in range(GRAM_TRIES):
         minimise_on_gram(G, table, x, slope, goal)
