@@ -192,7 +192,8 @@ def descend(
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
             u_before[i] = u[i]
-        slow_ones, before = 0, math.inf  # sweeps in a row, and pulls of the last one
+        slow_ones, last = 0, 1  # sweeps in a row, and how many the last step had
+        due = math.inf  # what pulls of the next one are if sweeps are not slow
         while visited < most and not settled:
             everything = among == wanted
             for k in range(among):
@@ -216,8 +217,10 @@ def descend(
             visited += sweeps * entries_of(L, active, among)
             if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
                 settled, share, sooner, extra = True, 2.0 * share, True, extra + 1
-            slow_ones = slow_ones + 1 if squares > SLOW_SWEEP * before else 0
-            before = squares
+            slow_ones = slow_ones + last if squares > due else 0
+            last, due = sweeps, squares
+            for _ in range(sweeps):
+                due *= SLOW_SWEEP
             if slow_ones >= SLOW_SWEEPS and not fast:
                 fast = True
                 for j in range(d):
