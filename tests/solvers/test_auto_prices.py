@@ -50,14 +50,6 @@ def test_dearer_multiplications_speak_against_matrices_of_columns(charged, rng):
     assert auto.pick(problem)[0] == "newton"
 
 
-@pytest.mark.parametrize(("flop", "learns"), [(1.0, True), (0.1, False), (10.0, True)])
-def test_cheaper_multiplications_speak_against_learnt_curvature(charged, rng, flop, learns):
-    A = rng.standard_normal((1500, 1500))
-    problem = spd1.Problem(A, labels(A, rng), "logistic", spd1.L2(1e-3))
-    charged(flop=flop)
-    assert auto.much_and_dense(problem) is learns
-
-
 def test_dearer_multiplications_speak_against_factors(charged, rng):
     A = rng.standard_normal((1500, 1500))
     problem = spd1.Problem(A, labels(A, rng), "hinge", spd1.L2(1e-9))

@@ -42,16 +42,14 @@ from .tuning import (
 __all__ = ["first_taken", "pick"]
 
 
-def worth_a_matrix(lines: int, dense: bool) -> float:
+def worth_a_matrix(lines: int, sparse: bool) -> float:
     """Lines up to which their matrix takes less than the readings that it saves.
 
-    It takes a multiplication for every entry and line. ``lines`` is what was found at the reference
-    prices; others move it by what multiplications cost beside readings.
+    It takes a multiplication for every entry and line, and sparse data has them added to where an
+    index says. ``lines`` is what was found at the reference prices. Dense lines are left at it: the
+    price of memory moves with what else a machine does when it is measured.
     """
-    rate = rates()
-    return lines * (
-        rate.far_entry / rate.flop if dense else rate.sparse_entry / rate.scattered_entry
-    )
+    return lines * rates().sparse_entry / rates().scattered_entry if sparse else lines
 
 
 def seconds_of_a_visit(problem: Problem, at: Prices) -> float:
@@ -200,9 +198,7 @@ def much_and_dense(problem: Problem) -> bool:
     p = problem
     if not (p.grid.dense and p.grid.at_hand) or p.stored < MUCH_DENSE_DATA or p.loss.quadratic:
         return False
-    if p.n < worth_a_matrix(MANY_DENSE_ROWS, dense=True) or p.d > QUITE_WIDE * p.n:
-        return False
-    if p.d < worth_a_matrix(MANY_DENSE_COLUMNS, dense=True):
+    if p.n < MANY_DENSE_ROWS or p.d < MANY_DENSE_COLUMNS or p.d > QUITE_WIDE * p.n:
         return False
     return not Learnt.objection(p)
 
@@ -243,7 +239,7 @@ def pick(problem: Problem) -> tuple[str, str]:
     sparse = p.stored < p.n * p.d
     strong = smooth and p.mu > 0 and p.stored > LARGE_DATA
     easy = strong and p.reg.plain
-    few = worth_a_matrix(FEW_LINES, dense=not sparse)
+    few = worth_a_matrix(FEW_LINES, sparse)
     if easy and face == "primal" and p.n >= VERY_TALL * p.d and p.d <= few:
         return "newton", "smooth loss, few columns"
     if easy and sparse and face == "primal":
