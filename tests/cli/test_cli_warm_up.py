@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import sys
 from contextlib import nullcontext
 
 import pytest
+from rich.console import Console
 from test_cli_signals import start, wait_for
 from typer.testing import CliRunner
 
@@ -137,4 +139,22 @@ def test_the_bar_of_a_fit_says_when_kernels_are_compiled():
         assert (task.description, task.fields["state"]) == ("compiling", "sums on dense data")
         TALLY.end()
         assert task.description == "solving"
+    assert TALLY.watchers == []
+
+
+def test_the_bar_counts_kernels_as_they_are_compiled(monkeypatch):
+    screen = io.StringIO()
+    terminal = Console(force_terminal=True, file=screen, width=120)
+    monkeypatch.setattr(warm_up, "Console", lambda **_: terminal)
+    bar = warm_up.KernelBar(2)
+    with bar:
+        bar.next("squared, dense")
+        [task] = bar.bar.tasks
+        before = task.fields["kernels"]
+        TALLY.begin("sums on dense data", "", True)
+        assert task.fields["state"] == "compiling sums on dense data"
+        TALLY.end()
+        assert (task.fields["kernels"], task.fields["state"]) == (before + 1, "")
+        assert (task.completed, task.total) == (1, 2)
+    assert f"{before + 1} kernels" in screen.getvalue()
     assert TALLY.watchers == []

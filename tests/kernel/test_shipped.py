@@ -143,6 +143,22 @@ def test_a_processor_that_the_user_asks_for_is_heard(manifest, monkeypatch):
     assert manifest() is None
 
 
+@pytest.mark.parametrize("asked", ["haswell", "znver2", "x86-64-v3"])
+def test_a_processor_that_is_named_without_features_leaves_all_of_them(
+    manifest, monkeypatch, asked
+):
+    monkeypatch.setattr(config, "CPU_NAME", asked)
+    assert manifest() is not None
+
+
+def test_features_that_the_user_asks_for_are_heard(manifest, monkeypatch):
+    monkeypatch.setattr(config, "CPU_FEATURES", features)
+    assert manifest() is not None
+    for fewer in ("", "+sse2", features.replace("+avx2", "-avx2")):
+        monkeypatch.setattr(config, "CPU_FEATURES", fewer)
+        assert manifest() is None
+
+
 def test_a_damaged_manifest_is_no_obstacle(manifest, tmp_path):
     manifest()
     (tmp_path / shipped.MANIFEST).write_text("{")

@@ -26,6 +26,7 @@ from numba.core.serialize import dumps
 
 from .announce import TALLY, readable
 from .patience import collector_at_rest
+from .pipelines import cuts_if_known
 from .shipped import DESTINATION, file_name, shipped
 from .stamp import foreign_class, stamp_of
 
@@ -136,8 +137,8 @@ class CheckedCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel, or None."""
         try:
-            with collector_at_rest():  # the first time, Numba imports what it knows of NumPy
-                target_context.refresh()
+            with collector_at_rest(), cuts_if_known():
+                target_context.refresh()  # the first time, Numba imports what it knows of NumPy
             data = self.files.load(self.key(sig, target_context.codegen()))
             return None if data is None else CompileResult._rebuild(target_context, *data)
         except Exception:  # of another Numba than it says, for one

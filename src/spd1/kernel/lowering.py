@@ -35,7 +35,9 @@ class LowerValues(Lower):
 
     def _find_singly_assigned_variable(self) -> None:
         """Names that are values: assigned in one place, which every use comes after."""
-        super()._find_singly_assigned_variable()
+        self._blk_local_varmap: dict[str, Any] = {}
+        if self.context.enable_nrt:
+            super()._find_singly_assigned_variable()
         blocks = self.func_ir.blocks
         uses = compute_use_defs(blocks)
         assigned: dict[str, list[Any]] = {}

@@ -7,10 +7,11 @@ it was not tried with everything is compiled in the ordinary way: more slowly, t
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-__all__ = ["for_kernels", "for_pieces", "lean_is_known"]
+__all__ = ["cuts_if_known", "for_kernels", "for_pieces", "lean_is_known"]
 
 TRIED = ((0, 68),)  # versions of Numba
 WITHOUT_LEAN = "SPD1_ORDINARY_COMPILER"  # set to 1 to do without the lean one
@@ -23,6 +24,15 @@ def lean_is_known() -> bool:
 
     version = tuple(int(part) for part in numba.__version__.split(".")[:2])
     return version in TRIED and os.environ.get(WITHOUT_LEAN, "0") != "1"
+
+
+def cuts_if_known() -> AbstractContextManager[None]:
+    """Short cuts through Numba, with a Numba that they were tried with."""
+    if not lean_is_known():
+        return nullcontext()
+    from .shortcuts import short_cuts
+
+    return short_cuts()
 
 
 def for_kernels() -> dict[str, Any]:

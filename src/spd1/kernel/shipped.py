@@ -94,12 +94,20 @@ def shipped(folder: Path = FOLDER) -> tuple[str, tuple[str, str, str]] | None:
 
 
 def _processor_has(name: str, features: str) -> bool:
-    """Whether this processor can run what was built for these features."""
+    """Whether this processor can run what was built for these features, and the user lets it.
+
+    A processor that the user names restricts nothing by itself: Numba then compiles with the
+    features of this one. ``generic``, or features that leave one out, are meant.
+    """
     import llvmlite.binding as llvm
     from numba.core import config
 
-    asked = getattr(config, "CPU_NAME", None)
-    if asked is not None and asked != name:  # by the user, who means it
+    asked, only = (getattr(config, one, None) for one in ("CPU_NAME", "CPU_FEATURES"))
+    if asked == "generic" and name != asked:
         return False
     has = llvm.get_host_cpu_features()
-    return all(has.get(one.lstrip("+"), False) for one in features.split(",") if one)
+    wanted = [one for one in features.split(",") if one]
+    named = None if only is None else {one.strip() for one in str(only).split(",")}
+    return all(
+        has.get(one.lstrip("+"), False) and (named is None or one in named) for one in wanted
+    )

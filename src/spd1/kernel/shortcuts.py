@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from llvmlite.binding import ffi
 from numba import types
-from numba.core import base, cgutils, targetconfig, utils
+from numba.core import base, cgutils, interpreter, ir, ssa, targetconfig, utils
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typing import context as typing_context
 from numba.np import arrayobj
 
+from .names import left_alone, listed, not_logged, only_where_named, with_fresh_names
 from .stamp import inside
 
 __all__ = ["short_cuts"]
@@ -29,6 +31,7 @@ __all__ = ["short_cuts"]
 LISTS = ("functions", "getattrs", "setattrs", "casts", "constants", "attributes", "globals")
 
 seen: dict[int, int] = {}  # contexts and how long the lists of their registries were
+under_way: set[int] = set()  # contexts that look for new functions just now
 
 
 def registered(context: Any) -> int:
@@ -51,13 +54,23 @@ def refresh_types(numbas: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def refresh(numbas: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Look for new functions only where there are some: Numba asks for every entry of an array."""
+    """Look for new functions only where there are some: Numba asks for every entry of an array.
+
+    While it looks it finds templates that ask it to look: hundreds of times, the first time.
+    """
 
     def renew(context: Any) -> None:
         key = id(context._registries)  # contexts with other options share it
-        if seen.get(key) != registered(context):
-            numbas(context)
-            seen[key] = registered(context)
+        if key in under_way:
+            return
+        under_way.add(key)
+        try:
+            while seen.get(key) != registered(context):
+                known = registered(context)
+                numbas(context)
+                seen[key] = known
+        finally:
+            under_way.discard(key)
 
     return renew
 
@@ -171,6 +184,11 @@ def in_memory(self: Any, ref: Any) -> tuple[Any, Any]:
     return ref, ref
 
 
+def nobody(numbas: list[Any]) -> list[Any]:
+    """Whom LLVM's lock tells that it is taken: clocks whose times nobody asks for."""
+    return []
+
+
 CUTS = (
     (base.BaseContext, "refresh", refresh),
     (typing_context.BaseContext, "refresh", refresh_types),
@@ -182,6 +200,13 @@ CUTS = (
     (arrayobj, "make_array", array_maker),
     (PostProcessor, "run", processed),
     (types.Dispatcher, "get_call_type", called),
+    (ir.Inst, "_rec_list_vars", listed),
+    (ssa, "_run_ssa", with_fresh_names),
+    (ssa, "_run_block_rewrite", only_where_named),
+    (ssa, "_run_ssa_block_pass", not_logged),
+    (ffi.lib._lock, "_cblist", nobody),
+    (interpreter, "peep_hole_delete_with_exit", left_alone),
+    (interpreter, "peep_hole_fuse_dict_add_updates", left_alone),
 )
 READY_CUTS = [
     (place, name, getattr(place, name), cut(getattr(place, name))) for place, name, cut in CUTS

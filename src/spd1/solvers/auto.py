@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import IncompatibleError
+from ..kernel.prices import REFERENCE, Prices, prices, rates
 from ..problem import Problem
 from .direct import Direct
 from .interior.interior import Interior
@@ -39,6 +40,34 @@ from .tuning import (
 )
 
 __all__ = ["first_taken", "pick"]
+
+
+def worth_a_matrix(lines: int, sparse: bool) -> float:
+    """Lines up to which their matrix takes less than the readings that it saves.
+
+    It takes a multiplication for every entry and line, and sparse data has them added to where an
+    index says. ``lines`` is what was found at the reference prices. Dense lines are left at it: the
+    price of memory moves with what else a machine does when it is measured.
+    """
+    return lines * rates().sparse_entry / rates().scattered_entry if sparse else lines
+
+
+def seconds_of_a_visit(problem: Problem, at: Prices) -> float:
+    """What a visit to a sparse row takes: two walks along it, and its prox."""
+    p = problem
+    prox = at.exp if p.loss.probabilities else 0.0
+    return 2.0 * at.sparse_entry * p.stored / p.n + prox
+
+
+def visits_are_dearer(problem: Problem) -> float:
+    """How much more a visit takes here, beside its walks alone, than at the reference prices.
+
+    A product with the data, which is what others are made of, is the walks.
+    """
+    here, there = (
+        seconds_of_a_visit(problem, at) / at.sparse_entry for at in (prices(), REFERENCE)
+    )
+    return here / there
 
 
 def many_columns_move(problem: Problem) -> bool:
@@ -102,7 +131,9 @@ def square_and_hard(problem: Problem) -> bool:
     Their matrix, made once, and a factor of it at each step of the interior-point method take less.
     """
     p = problem
-    if p.gamma > 0.0 or not p.grid.dense or p.stored < FACTORS_PAY or not p.reg.plain:
+    if p.gamma > 0.0 or not p.grid.dense or not p.reg.plain:
+        return False
+    if p.stored < FACTORS_PAY * rates().flop / rates().entry:
         return False
     if p.n > SQUARE * p.d or p.d > SQUARE * p.n:
         return False
@@ -136,6 +167,8 @@ def tied_rows_win(problem: Problem) -> bool:
         least = 0.0 if p.d >= VERY_WIDE * p.n else 1.0
     else:
         least = COUNTS_WIDE if p.d >= QUITE_WIDE * p.n else COUNTS
+    # the smaller l2 is, the more visits there are beside the steps of others
+    least *= visits_are_dearer(p)
     return p.mu * p.n >= least * float(p.row_norms_squared.mean())
 
 
@@ -208,7 +241,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     sparse = p.stored < p.n * p.d
     strong = smooth and p.mu > 0 and p.stored > LARGE_DATA
     easy = strong and p.reg.plain
-    if easy and face == "primal" and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES:
+    few = worth_a_matrix(FEW_LINES, sparse)
+    if easy and face == "primal" and p.n >= VERY_TALL * p.d and p.d <= few:
         return "newton", "smooth loss, few columns"
     if easy and sparse and face == "primal":
         return "rows", "smooth loss, l2 > 0, large and sparse"
@@ -226,6 +260,6 @@ def pick(problem: Problem) -> tuple[str, str]:
         return "newton", "on the columns that can still move"
     if easy and direct(p):
         return "newton", "least squares, about as many rows as columns: one factor"
-    if easy and SQUARE * p.d >= p.n > FEW_LINES:
+    if easy and SQUARE * p.d >= p.n > few:
         return "rows", "smooth loss, l2 > 0, not many more rows than columns"
     return "newton", "smooth loss, few rows or columns"
