@@ -27,13 +27,17 @@ from .ascent import LOOKS, PATIENT, entries_of, hopeless
 from .momentum import settle
 from .sweeps import anew, curved_step, dual_value, flat_step, margins_of, penalty_of
 from .tuning import (
+    FIRST_JOINING,
     FIRST_SWEEPS,
     GOOD,
     LITTLE_GAIN,
     LOOK_SHARE,
     MANY_LOOKS,
+    MUCH_TO_SWEEP,
     NEARLY_THERE,
+    NEXT_JOINING,
     SHARPER_SWEEPS,
+    SMALL_SHARE,
     SLOW_LOOK,
     SLOW_SWEEP,
     SLOW_SWEEPS,
@@ -103,19 +107,16 @@ def descend(
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     bends = of_columns[4]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
-    count, stored = 0, 0
+    count, stored = d, 0
     for j in range(d):
         stored += L.line_length(j)
-        norms[j] = line_square(L, j, c)
-        peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
-        if norms[j] > 0.0:
-            alive[count] = j
-            count += 1
+        alive[j] = j
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
+    joining, wide, size_of_columns = FIRST_JOINING, stored > MUCH_TO_SWEEP and n <= d, 0.0
     share, sooner, extra, judged = LOOK_SHARE, False, 0, 0  # of looks where little is gained
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
-    passes = 1.0 + per_entry * margins_of(L, alive, count, x, u)
+    passes = per_entry * margins_of(L, alive, count, x, u)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
         more = True
@@ -131,6 +132,10 @@ def descend(
         top = 0.0
         for k in range(count):
             j = alive[k]
+            if looks == 0:  # once, while the column is at hand
+                norms[j] = line_square(L, j, c)
+                peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
+                size_of_columns += norms[j]
             G[j] = line_dot(L, j, m)
             top = max(top, abs(G[j]))
         passes += per_entry * alive_entries
@@ -166,15 +171,18 @@ def descend(
         if counts and hopeless(record, looks, tol * size, left, back):
             break
         # columns that are zero at the optimum, by the gap of this very y
+        few_join = wide and l2 * d <= SMALL_SHARE * size_of_columns
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
         kept, wanted, alive_entries, wanted_entries = 0, 0, 0, 0
+        joins = l1 + (joining * (top - l1) if few_join else 0.0)
+        joining *= NEXT_JOINING
         for k in range(count):
             j, length = alive[k], L.line_length(alive[k])
             if x[j] != 0.0 or theta * abs(G[j]) + math.sqrt(norms[j]) * radius >= l1:
                 alive[kept] = j
                 kept += 1
                 alive_entries += length
-                if x[j] != 0.0 or abs(G[j]) > l1:
+                if x[j] != 0.0 or abs(G[j]) > joins:
                     ws[wanted] = j
                     wanted += 1
                     wanted_entries += length
