@@ -107,10 +107,13 @@ def descend(
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     bends = of_columns[4]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
-    count, stored = d, 0
+    count, stored = 0, 0
     for j in range(d):
-        stored += L.line_length(j)
-        alive[j] = j
+        length = L.line_length(j)
+        stored += length
+        if length > 0:
+            alive[count] = j
+            count += 1
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
     joining, wide, size_of_columns = FIRST_JOINING, stored > MUCH_TO_SWEEP and n <= d, 0.0
