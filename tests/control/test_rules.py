@@ -39,7 +39,7 @@ class Frozen:
 
     name, fades, tol, tied, passes_ahead, leeway = "frozen", True, 1e-6, False, 1, math.inf
     stale = side_by_side = on_tiles = can_merge = proven_product = False
-    care, averaged = 1.0, 10
+    care, averaged, level = 1.0, 10, 1.0
     rule = AutoSteps
 
     def __init__(self, tied=False, names=("eta", "tau"), **more):
@@ -59,6 +59,9 @@ class Frozen:
 
     def safe_care(self):
         return self.care
+
+    def level_eta(self):
+        return self.level
 
 
 def method_for(rule, tied=False):
@@ -337,21 +340,42 @@ def test_averages_of_data_in_one_piece_begin_with_the_first_eta(stale, can_merge
 
 
 def test_averages_begin_anew_where_the_gap_has_fallen():
-    rule = Restarts(Frozen(names=("eta",)), 1.0)
+    rule = Restarts(Frozen(names=("eta",), level=4.0), 1.0)
     best = seen(1e-3)
     assert not rule.after_epoch(seen(1.0), best).restart_average  # the first look of a stretch
     assert not rule.after_epoch(seen(0.5), best).restart_average
-    fallen = rule.after_epoch(seen(0.2, lag=0.25), best)
+    fallen = rule.after_epoch(seen(0.2), best)
     assert fallen.restart_average
-    assert fallen.steps["eta"] == pytest.approx(2.0)  # x lags behind: larger steps of x
+    assert fallen.steps["eta"] == pytest.approx(2.0)  # x has gone further than y: half the way
     assert not rule.after_epoch(seen(0.19), best).restart_average
 
 
-def test_averages_that_explode_go_back_and_take_more_care():
+@pytest.mark.parametrize("level", [math.nan, 0.0, math.inf, 1e-30, 1e30])
+def test_ways_that_say_nothing_leave_eta_alone(level):
+    """One of x and y has not moved, or rounding is all that has."""
+    rule = Restarts(Frozen(names=("eta",), level=level), 3.0)
+    rule.after_epoch(seen(1.0), seen(1.0))
+    assert rule.after_epoch(seen(0.1), seen(0.1)).steps["eta"] == 3.0
+
+
+def test_the_lag_does_not_move_eta_while_passes_are_averaged():
+    for lag in (1e-6, 1e6):
+        rule = Restarts(Frozen(names=("eta",)), 1.0)
+        rule.after_epoch(seen(1.0, lag), seen(1.0))
+        assert rule.after_epoch(seen(0.1, lag), seen(0.1)).steps["eta"] == 1.0
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_averages_that_explode_go_back_and_take_more_care(stale):
+    """Where all is up to date a larger gap is part of a turn, and only no number is a failure."""
     for gap in (FAR_WORSE * 1.1, math.inf, math.nan):
-        rule = Restarts(Frozen(names=("eta",), care=3.0), 1.0)
+        rule = Restarts(Frozen(names=("eta",), care=3.0, stale=stale), 1.0)
         rule.after_epoch(seen(1.0), seen(0.5))
         proposal = rule.after_epoch(seen(gap), seen(0.5))
+        if not stale and math.isfinite(gap):
+            assert proposal.back_to is None
+            assert proposal.care is None
+            continue
         assert proposal.back_to.gap == 0.5
         assert proposal.care > 3.0
 
@@ -361,9 +385,18 @@ def test_averages_that_come_to_rest_elsewhere(can_merge):
     """Tiles are put together where they can be; else steps of y become shorter."""
     rule = Restarts(None, 1.0)
     for k in range(1, 20):  # stretches become longer and longer
-        rule.method = Frozen(names=("eta",), can_merge=can_merge, care=2.0, averaged=10**k)
+        rule.method = Frozen(
+            names=("eta",), can_merge=can_merge, care=2.0, averaged=10**k, stale=True
+        )
         proposal = rule.after_epoch(seen(0.1), seen(0.1))
         if proposal.merge or proposal.care:
             break
     assert proposal.merge is can_merge
     assert (proposal.care is None) is can_merge
+
+
+def test_averages_in_one_piece_take_no_care_however_long_they_rest():
+    rule = Restarts(None, 1.0)
+    for k in range(1, 20):
+        rule.method = Frozen(names=("eta",), averaged=10**k)
+        assert rule.after_epoch(seen(0.1), seen(0.1)).care is None

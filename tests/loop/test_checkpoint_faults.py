@@ -252,6 +252,7 @@ def test_killed_twenty_times_at_random_moments(name, every, tmp_path, monkeypatc
     while kills < 20:
         process = child(SLOWLY, name, path, seconds / len(whole.trace), every)
         if process.stdout.readline() != "look\n":
+            process.communicate(timeout=60)
             break
         time.sleep(float(rng.uniform(0.0, longest)))
         process.kill()

@@ -14,15 +14,17 @@ __all__ = ["Sums", "better_of"]
 
 
 class Sums(NamedTuple):
-    """Sums of x and y over the ends of ``passes`` passes."""
+    """Sums of x and y over the ends of ``passes`` passes, and the point where the first began."""
 
     x: np.ndarray
     y: np.ndarray
     passes: int
+    from_x: np.ndarray
+    from_y: np.ndarray
 
     def plus(self, x: np.ndarray, y: np.ndarray) -> Sums:
         """The same and one more pass."""
-        return Sums(self.x + x, self.y + y, self.passes + 1)
+        return self._replace(x=self.x + x, y=self.y + y, passes=self.passes + 1)
 
     def mean(self, problem: Problem, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The average; where rounding leads out of bounds and domains it is put back.

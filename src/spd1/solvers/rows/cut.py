@@ -95,6 +95,8 @@ class CutRows(RowTiles):
             self.owner = uuid4().hex  # parts of vectors are others
             x, _ = self.point()
             self.begin(x, self.state.y)
+            if self.sums is not None:
+                self.split_rows()
 
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         p, columns = self.problem, 0 if self.whole_rows else self.grid.shape[1]
@@ -136,6 +138,9 @@ class CutRows(RowTiles):
         return x_of(moved, not loose, 0.0 if loose else self.scale, net_of(self.problem.net, part))
 
     def rounds(self, grid: Grid) -> Iterator[list[Task]]:
+        if self.common is not None:  # in one piece
+            yield from super().rounds(grid)
+            return
         p = self.problem
         self._pair = None
         if self.tied:

@@ -37,6 +37,7 @@ from ..order import rows_a_block
 from ..tuning import ENTRIES_A_CHUNK, ENTRIES_A_LOOK
 from .averages import Sums, better_of
 from .blocks import Copies, Plan, plan_of
+from .common import Common, common_of
 from .kernels import (
     GRADIENT,
     SHRINK,
@@ -77,13 +78,15 @@ class RowTiles(TileMethod):
     maintains = "gradient"
     takes_cuts = True
     takes_races = True
-    remembers = (*TileMethod.remembers, "alone", "care", "sums", "on_average")
+    remembers = (*TileMethod.remembers, "alone", "care", "sums", "on_average", "common", "pull")
     alone: bool = False  # whether rows are visited one after the other, whatever the engine
     copies: Copies | None = None
     can_merge: bool = False  # whether there are tiles that can be put together
     care: float = 1.0  # times |a_i|^2 while x is loose: steps of y are so much shorter
     sums: Sums | None = None  # of the passes since the last restart, where these are averaged
     on_average: bool = False  # whether the pair that was shown last is that of the average
+    common: Common | None = None  # the direction that is taken out of the rows, where it is, ...
+    pull: float = 0.0  # ... and the multiplier w of its row
 
     @classmethod
     def scales_start(cls, problem: Problem) -> bool:
@@ -124,6 +127,21 @@ class RowTiles(TileMethod):
             self.care = proposal.care
         if proposal.averaging:
             self.sums = self.no_sums()
+            self.split_rows()
+
+    def split_rows(self) -> None:
+        """Take the mean out of the rows, where all point its way; x begins anew where it is."""
+        if self.common is not None or self.engine.racing:
+            return
+        common = common_of(self.problem, self.grid)
+        if common is not None:
+            self.begin(self.point()[0], self.state.y)
+            self.common = common
+
+    @property
+    def eta(self) -> float:
+        """The step in force: rows less their mean are shorter, and it is longer by as much."""
+        return self.steps["eta"] * (1.0 if self.common is None else self.common.gain)
 
     def safe_care(self) -> float:
         """The care with which rows can be relied on to converge."""
@@ -135,8 +153,28 @@ class RowTiles(TileMethod):
         return 0 if self.sums is None else self.sums.passes
 
     def no_sums(self) -> Sums:
-        """The average of nothing yet."""
-        return Sums(np.zeros(self.problem.d), np.zeros(self.problem.n), 0)
+        """The average of nothing yet: passes begin here."""
+        p, (x, _), y = self.problem, self.point(), self.state.y
+        return Sums(np.zeros(p.d), np.zeros(p.n), 0, x.copy(), y.copy())
+
+    def level_eta(self) -> float:
+        """The eta for which x and y have gone equally far since averages began, each in its steps.
+
+        In a pass x moves by eta n G and y_i by u_i / (eta n c_i |a_i|^2): distances are measured so
+        that both would be as long as the gradients. NaN if one of them has not moved.
+        """
+        p, sums = self.problem, self.sums
+        if sums is None or sums.passes == 0:
+            return math.nan
+        x, y = self.point()[0], self.state.y
+        if self.on_average:
+            x, y = sums.mean(p, y)
+        moves = p.c * (y - sums.from_y)
+        way_y = size_of(moves * np.sqrt(self.geometry.row_norms_squared))
+        way_x = size_of(x - sums.from_x)
+        if not (way_x > 0.0 and way_y > 0.0):
+            return math.nan
+        return self.steps["eta"] / self.eta * way_x / (p.n * way_y)
 
     def add_to_average(self) -> None:
         """Take note of where a pass has ended."""
@@ -171,6 +209,10 @@ class RowTiles(TileMethod):
     def loosen(self) -> None:
         """Put x and G side by side: x goes its own way from here."""
         x, G = self.point()
+        if self.common is not None:
+            self.state = self.state._replace(table=self.common.table_at(x, G), form=LOOSE)
+            self.pull = float(self.problem.c @ self.state.y)
+            return
         self.state = self.state._replace(table=self.new_table(), form=LOOSE)
         for columns, table in self.tables():
             table[:, X], table[:, GRADIENT] = x[columns], G[columns]
@@ -185,10 +227,13 @@ class RowTiles(TileMethod):
 
     def set_steps(self) -> None:
         """eta_j = eta n/k_j and what the prox of l2 divides by."""
-        p, eta = self.problem, self.steps["eta"]
+        p, eta, common = self.problem, self.eta, self.common
         l2 = p.reg.l2
-        norms = p.row_norms_squared
+        norms = p.row_norms_squared if common is None else common.row_norms_squared
         self.geometry = Geometry(norms if self.care == 1.0 else self.care * norms, p.c)
+        if common is not None:
+            common.set_steps(self.state.table, eta)
+            return
         for columns, table in self.tables():
             table[:, STEP] = eta
             if not self.dense:
@@ -207,7 +252,9 @@ class RowTiles(TileMethod):
         self.copies = self.new_copies() if self.side_by_side else None
         for _ in range(self.passes_ahead):
             first = self.t
-            shuffle_blocks(self.order, self.key, first, self.block)
+            # What is left of rows without their mean has no order in memory to make up for a bias.
+            block = self.block if self.common is None else 1
+            shuffle_blocks(self.order, self.key, first, block)
             for start, stop in self.stretches():
                 self.t = first + stop
                 self.updates += stop - start
@@ -216,6 +263,8 @@ class RowTiles(TileMethod):
                     Task(0, 0, partial(self.visit, part=part, number=number))
                     for number, part in enumerate(self.blocks_of(self.order[start:stop]))
                 ]
+            if self.common is not None:
+                self.pull += self.common.visit(self.state.table, self.eta)
             self.add_to_average()
 
     @property
@@ -227,7 +276,7 @@ class RowTiles(TileMethod):
     def side_by_side(self) -> bool:  # type: ignore[override]
         """Whether blocks of rows are visited at the same time, see ``blocks``."""
         one = self.alone or self.engine.racing or isinstance(self.engine, Serial)
-        return not one and self.plan.blocks > 1
+        return not one and self.common is None and self.plan.blocks > 1
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """First and last + 1 of the rows that are visited before anyone looks up."""
@@ -259,6 +308,13 @@ class RowTiles(TileMethod):
         """Visit some rows of a tile; returns the entries read."""
         p, state = self.problem, self.state
         mine = None if self.copies is None else self.copies.each[number]
+        if self.common is not None:
+            split = RowTileState(state.y, state.table, state.y)
+            row_tile_steps(
+                self.common.tile, p.n, None, p.b, self.geometry, split, p.loss, self.common.net,
+                self.eta, part,
+            )  # fmt: skip
+            return float(len(part) * (p.d + 1))
         for start, count in self.engine.pieces(0, len(part), ROWS_A_PIECE):
             order = part[start : start + count]
             if self.tied:
@@ -281,6 +337,8 @@ class RowTiles(TileMethod):
     def point(self) -> tuple[np.ndarray, np.ndarray]:
         """X and G as they are now."""
         state = self.state
+        if state.form == LOOSE and self.common is not None:
+            return state.table[:-1, X].copy(), self.common.gradient(state.table, state.y, self.pull)
         if state.form == LOOSE:
             x, G = np.empty(self.problem.d), np.empty(self.problem.d)
             for columns, table in self.tables():
@@ -322,6 +380,8 @@ class RowTiles(TileMethod):
             table[:, GRADIENT] = G[columns]
 
     def drift(self, dual: DualPoint) -> float:
+        if self.common is not None:
+            return math.inf  # what was taken out rounds, too
         return gradient_drift(self.problem, dual.v, self.updates, self.largest)
 
     def iterates(self) -> list[tuple[np.ndarray, np.ndarray | None]]:

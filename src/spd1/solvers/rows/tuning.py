@@ -21,3 +21,12 @@ COLUMNS_UNDAMPED = 8**0.5
 
 # engine="async"
 ROWS_A_PIECE = 128  # rows of a thread between two looks at what others have done meanwhile
+
+# Rows less their mean, where averages go on. The share of the squares that is left without the mean
+# is 0.003 on madelon's rows of length 1: with hinge and l1 on 200 x 300 the split took 3,700
+# passes, and without it the gap was 1e-5 to 1e-4 after 20,000. It is 0.38 to 1 on
+# gisette-like, leukemia, riboflavin and colon-cancer, where a prototype took 0.75 to 2.2 times
+# the passes.
+COMMON_LEFT = 0.1
+HALF_FULL = 0.5  # stored entries over all: the copy is dense
+ALL_ALIKE = 1e-10  # less is left by rounding, where all rows are alike
