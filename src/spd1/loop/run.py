@@ -236,6 +236,8 @@ class Run:
         if proposal.restart_average:
             self.method.restart_average()
         self.method.adopt(proposal)
+        if self.method.final:
+            return
         if self.may_switch and (proposal.slow or self.without_prospect()):
             self.switch()
 
@@ -259,6 +261,8 @@ class Run:
 
     def resume(self) -> bool:
         """Go on with the fall-back, or with the method that gave way to one that is at its end."""
+        if self.method.final:
+            return False
         if self.watched and self.may_switch:
             self.switch()
             return not self.method.exhausted

@@ -69,6 +69,7 @@ class Method(ABC):
         "t", "steps", "tied", "passes_ahead", "updates", "largest",
     )  # fmt: skip
     exhausted: bool = False  # whether no further epoch would change anything
+    final: bool = False  # whether what is left is rounding: others would only find another point
     maintains: str = ""  # "margins" or "gradient" if its pairs lean on sums kept up to date
     reads_norms: ClassVar[bool] = False  # whether it computes the norms of all rows anyway
     passes_ahead: int = 1  # before the next look at the certificate

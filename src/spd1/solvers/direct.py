@@ -2,7 +2,8 @@
 
 Where the columns are independent, the solution is unique and is found with columns scaled to equal
 length, so that no unit of measurement loses digits. Where they are not, there are many, and the one
-of least norm is taken, as scikit-learn does.
+of least norm is taken, as scikit-learn does. A gap of rounding is the end: who went on for a
+smaller one would come to another of these solutions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..errors import IncompatibleError, ParameterError
 from ..problem import Problem
 from .base import PairMethod
 from .newton.newton import Newton
-from .tuning import DIRECT_FLOPS, LARGEST_DENSE_COPY
+from .tuning import BY_ROUNDING, DIRECT_FLOPS, LARGEST_DENSE_COPY
 
 __all__ = ["Direct"]
 
@@ -27,7 +28,7 @@ class Direct(PairMethod):
     name = "direct"
     fallback = Newton
     takes_cuts = True
-    remembers = (*PairMethod.remembers, "taken", "exhausted")
+    remembers = (*PairMethod.remembers, "taken", "exhausted", "final")
     rebuilt = ("rows",)  # left out of checkpoints
 
     @classmethod
@@ -68,6 +69,8 @@ class Direct(PairMethod):
         self.taken += 1
         self.exhausted = self.taken > 2
         self.pair = self.look()
+        size = max(abs(self.pair.point.value), abs(self.pair.dual.value))
+        self.final = self.taken > 1 and self.pair.gap <= BY_ROUNDING * size
         yield
 
     def rebuild(self) -> None:

@@ -45,6 +45,7 @@ SMALL_L1 = 0.03  # of the smallest l1 that keeps every feature at zero
 MODEST_L1 = 0.2
 
 # Least squares without penalty
+BY_ROUNDING = 1e-10  # of the objective: a gap that a factorisation leaves and nobody mends
 DIRECT_FLOPS = 4e9  # multiplications of one factorisation
 LARGEST_DENSE_COPY = 16_000_000  # entries that may be copied as one dense array: 128 MB
 

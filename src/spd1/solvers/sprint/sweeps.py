@@ -15,9 +15,9 @@ from .tuning import (
     LEAST_CURVATURE,
     LONG_MOVE,
     MODEL_LEFT,
-    MODEL_SWEEPS,
     MOST_HALVES,
     SLOW_START,
+    SWEEPS_A_MODEL,
 )
 
 __all__ = ["anew", "curved_step", "dual_value", "flat_step", "margins_of"]
@@ -188,7 +188,7 @@ def curved_step(
     model: their slopes cost next to nothing. Returns how many sweeps there were, too.
     """
     largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
-    most = MODEL_SWEEPS if growth < math.inf and not fast else 1
+    most = SWEEPS_A_MODEL if growth < math.inf and not fast else 1
     while sweeps == 0 or (sweeps < most and not long and left > MODEL_LEFT * squares):
         pull, left, long = curved_sweep(
             L, active, among, x, peaks, bends, sweeps > 0, l1, l2, growth, m, W

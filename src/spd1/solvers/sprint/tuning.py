@@ -18,7 +18,12 @@ CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
 MOST_HALVES = 20  # of a sweep's moves, then it is given up
 UNTIL_PACE_COUNTS = 4  # looks of losses that are no squares: margins grow before the gap falls
 LEAST_CURVATURE = 1e-6  # of c: Newton's weights are not smaller, as slopes over them tell margins
-MODEL_SWEEPS, MODEL_LEFT = 4, 0.1
+# Sweeps of a logistic loss with the same bends, and what they may leave of the first one's squares
+# of pulls. 22 tuned draws of l1 logistic regression: 2, 4 and 8 sweeps took the same to within 5 %,
+# one sweep 1.1 of the time
+SWEEPS_A_MODEL, MODEL_LEFT = 4, 0.1
+# Of tol: a sweep that gains less asks for a look, if so many passes over the columns that are left
+# have been made since the last one; twice as many the next time. 0.03 and 0.3 took 1.03 of the time
 LITTLE_GAIN, LOOK_SHARE = 0.1, 1.5
 SMALL_SHARE = 0.1  # of the curvature of a column: an l2 below it is faint
 MOST_ENTRIES = 20_000_000  # entries: a call of a kernel can't be interrupted
