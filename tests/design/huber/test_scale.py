@@ -7,7 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from spd1.design.huber import joint as joint_module
-from spd1.design.huber.objective import best_scale, joint_value, sorted_scale
+from spd1.design.huber.objective import (
+    best_scale,
+    joint_value,
+    least_forces,
+    sorted_scale,
+)
 from spd1.design.intercept import Design
 
 
@@ -83,3 +88,31 @@ def test_products_from_those_of_all_rows(joint, rng, monkeypatch):
             assert found is None
         else:
             np.testing.assert_allclose(found, whole.T @ (weight[:, None] * whole), atol=1e-10)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fit_that_meets_every_target_is_proven(seed, layout, fit_intercept):
+    """The scale is zero there: what is proven is the penalty of the least coefficients."""
+    from spd1.linear_model import HuberRegressor
+
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 6))
+    b = X[:, 0] - 0.5 * X[:, 3] + (2.0 if fit_intercept else 0.0)
+    model = HuberRegressor(fit_intercept=fit_intercept).fit(layout(X), b)
+    assert model.certificate_.rel_gap <= 1e-6
+    np.testing.assert_allclose(model.coef_, [1.0, 0.0, 0.0, -0.5, 0.0, 0.0], atol=1e-3)
+
+
+def test_least_forces_by_their_definition(rng):
+    X, c = rng.standard_normal((9, 4)), rng.random(9)
+    c[2] = 0.0
+    c /= c.sum()
+    x, a = rng.standard_normal(4), 0.3
+    q = least_forces(X, c, x, a, True)
+    np.testing.assert_allclose(X.T @ (c * q), -2.0 * a * x, atol=1e-10)
+    assert abs(c @ q) <= 1e-10
+    _, _, rest = np.linalg.svd(np.vstack([(c[:, None] * X).T, c]))
+    for other in rest[5:]:  # moves that change neither pull nor balance make it longer
+        assert abs((c * q) @ other) <= 1e-9

@@ -20,7 +20,7 @@ import numpy as np
 from ...problem import ROUNDED, Problem
 from .tuning import BALANCING_ROUNDS, LEAST_ROOM, SCALE_ROUNDS, SMALLEST_SQUARE
 
-__all__ = ["best_scale", "force_bound", "joint_bound", "joint_value"]
+__all__ = ["best_scale", "force_bound", "joint_bound", "joint_value", "least_forces"]
 
 
 def joint_value(
@@ -123,6 +123,35 @@ def force_bound(
     if level:
         bound -= theta * unbalanced(X, b, c, q, theta * v / (2.0 * a))
     return bound, theta * q
+
+
+def least_forces(X: Any, c: np.ndarray, x: np.ndarray, a: float, level: bool) -> np.ndarray:
+    """The q with the least sum c q^2 for which A'(c q) = -2 a x, and sum c q = 0 with an intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A, c, x = np.array([[1.0], [2.0], [3.0]]), np.full(3, 1 / 3), np.array([2.0])
+    >>> q = least_forces(A, c, x, 0.1, True)
+    >>> bool(abs(A.T @ (c * q) + 0.4) < 1e-12), bool(abs(c @ q) < 1e-12)
+    (True, True)
+    """
+    from scipy.sparse.linalg import LinearOperator, lsqr  # rare: not with every import
+
+    n, d = X.shape
+    root = np.sqrt(c)
+
+    def pull(s: np.ndarray) -> np.ndarray:
+        s = root * s.ravel()
+        return np.append(np.asarray(X.T @ s).ravel(), s.sum() if level else 0.0)
+
+    def spread(v: np.ndarray) -> np.ndarray:
+        v = v.ravel()
+        return root * (np.asarray(X @ v[:-1]).ravel() + (v[-1] if level else 0.0))
+
+    A = LinearOperator((d + 1, n), matvec=pull, rmatvec=spread, dtype=float)
+    found = lsqr(A, np.append(-2.0 * a * x, 0.0), atol=1e-15, btol=1e-15, conlim=0.0)[0]
+    return np.divide(found, root, out=np.zeros(n), where=root > 0.0)
 
 
 def unbalanced(X: Any, b: np.ndarray, c: np.ndarray, q: np.ndarray, x: np.ndarray) -> float:

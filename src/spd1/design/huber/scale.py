@@ -20,13 +20,14 @@ from ...result import Progress, Result, Trace
 from ...solvers.newton.newton import Newton
 from ..intercept import Design
 from .joint import JointNewton
-from .objective import best_scale, joint_bound, joint_value
+from .objective import best_scale, force_bound, joint_bound, joint_value, least_forces
 from .tuning import (
     EXACT,
     FAINTEST_SLICE,
     FORGET,
     IDLE_SLICES,
     MOST_SLICES,
+    NEARLY_MET,
     SLICE_LOOKS,
     TIGHTEST,
     UNPROVEN,
@@ -112,6 +113,7 @@ class HuberScale:
         if bound > self.bound:
             self.bound, self.q = bound, q
         residual, penalty = self.residual(result.x), self.penalty(result.x)
+        self.prove_exact(result.x, residual)
         inside = np.abs(residual) <= self.epsilon * sigma
         square = float(self.c[inside] @ residual[inside] ** 2) / sigma**2
         slope = 1.0 - self.epsilon**2 * float(self.c[~inside].sum()) - square
@@ -125,6 +127,21 @@ class HuberScale:
         if self.best is None or value < self.best.value:
             self.best, self.sigma = found, own
         return found, "" if patience.spent else result.status
+
+    def prove_exact(self, x: np.ndarray, residual: np.ndarray) -> None:
+        """Where all targets are met the scale is zero, and slices say little of the forces q.
+
+        They are residuals over sigma there, both of them rounding. The least q whose pull is that
+        of the penalty proves as much as there is to prove.
+        """
+        met = np.abs(residual).max() <= NEARLY_MET * np.abs(self.b).max()
+        if not met or self.a <= 0.0:
+            return
+        X, level = self.design.X, self.design.fit_intercept
+        q = least_forces(X, self.c, x[:-1] if level else x, self.a, level)
+        bound, q = force_bound(X, self.b, self.c, q, self.a, self.epsilon, level)
+        if bound > self.bound:
+            self.bound, self.q = bound, q
 
     def next_scale(self, last: Slice, stuck: int) -> float:
         """The best scale for the residuals in hand until two slices enclose it; then the secant."""

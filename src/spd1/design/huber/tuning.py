@@ -44,3 +44,4 @@ BLOCK_ENTRIES = 100_000  # of rows that are scaled and multiplied at a time: the
 # a step on 20000 x 50 took 1.6 ms of processor time for its matrix that way, and 5 without
 WORTH_KEEPING_PRODUCTS = 100_000
 LEFT_INSIDE = 0.05  # of a column's square: where rows inside have less, they are added up anew
+NEARLY_MET = 1e-4  # of the largest target: residuals of a fit that may be exact
