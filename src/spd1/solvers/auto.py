@@ -250,8 +250,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     if wide and not p.reg.plain and many_columns_move(p):
         return "rows", "smooth loss, l2 > 0, a small l1, large and sparse"
     dense = p.stored >= DENSE_ENOUGH * p.n * p.d
-    if easy and dense and face == "dual" and p.n > SQUARE * p.d:
-        return "rows", "quadratic pieces, l2 > 0, dense, more than two rows a column"
+    if easy and dense and face == "dual" and p.n > p.d:
+        return "rows", "quadratic pieces, l2 > 0, dense, more rows than columns"
     if face == "dual" and square_and_hard(p):
         return "interior", "a loss in pieces, square data, a small l2: one matrix of the rows"
     if face == "dual":
