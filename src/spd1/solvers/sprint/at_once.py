@@ -16,7 +16,7 @@ from ...certificate.gap import Certificate, floor_of
 from ...engines.ledger import Ledger
 from ...problem import Problem
 from ...result import Progress, Result, Trace
-from .choice import AT_ONCE, kind_of
+from .choice import BY_MATRIX, kind_of
 from .looks import Sprint, at_the_start, settle
 from .sprint import Call, Dash, called, entered, interrupted
 from .tuning import LITTLE_DATA, TO_ROUNDING
@@ -58,7 +58,7 @@ def solved_at_once(
     if not problem.reg.scalar or problem.stored > LITTLE_DATA or tol < TO_ROUNDING:
         return None
     kind = kind_of(problem, tol)
-    if not kind or kind in AT_ONCE:
+    if not kind or kind in BY_MATRIX:
         return None
     state, floor = Dash(problem, kind, tol, key), floor_of(problem)
     begun = at_the_start(problem, ledger)

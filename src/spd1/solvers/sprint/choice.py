@@ -61,7 +61,7 @@ from .workers import (
     worth_of_a_gram,
 )
 
-__all__ = ["AT_ONCE", "FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
+__all__ = ["BY_MATRIX", "FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
@@ -78,7 +78,7 @@ REASONS = {
     "gram": "least squares with l1 on few columns: one Gram matrix",
 }
 THEN = ", then "  # between the kernels of a sprint
-AT_ONCE = ("factor", "gram")  # no kernel: a matrix, and the proof
+BY_MATRIX = ("factor", "gram")  # no kernel: a matrix, and the proof
 FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
 
 

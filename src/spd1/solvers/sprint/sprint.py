@@ -14,7 +14,7 @@ from ...kernel.jit import clock
 from ...problem import Problem
 from ...result import Progress
 from .ascent import LOOKS
-from .choice import AT_ONCE, FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
+from .choice import BY_MATRIX, FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
 from .free import lifted
 from .looks import Sprint, at_the_start, heard, noted, settle
 from .short import by_matrix, sprint_free
@@ -122,7 +122,7 @@ def sprint(
         kind = kind_of(problem, tol)
         if not kind:
             return None
-        if kind in AT_ONCE:
+        if kind in BY_MATRIX:
             return by_matrix(problem, kind, tol, ledger, callback)
         near = lifted(problem)
         if kind == "ascent" and near is not None:
