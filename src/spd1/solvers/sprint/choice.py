@@ -61,7 +61,15 @@ from .workers import (
     worth_of_a_gram,
 )
 
-__all__ = ["BY_MATRIX", "FROM_ANYWHERE", "REASONS", "THEN", "kind_of", "next_kind", "steps_do_better"]
+__all__ = [
+    "BY_MATRIX",
+    "FROM_ANYWHERE",
+    "REASONS",
+    "THEN",
+    "kind_of",
+    "next_kind",
+    "steps_do_better",
+]
 
 #: Losses that most fits are about: a kernel takes seconds to compile.
 WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
