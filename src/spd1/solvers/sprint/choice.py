@@ -30,7 +30,6 @@ from .tuning import (
     FEW_A_ROW,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
-    FEW_MOVE,
     HARD_SHARE,
     LEAST_L1_SHARE,
     LITTLE_DENSE_DATA,
@@ -57,7 +56,6 @@ from .workers import (
     DescentWorker,
     NewtonCGWorker,
     few_dense_rows,
-    only_tried,
     worth_of_a_gram,
 )
 
@@ -142,15 +140,13 @@ def steps_do_better(problem: Problem) -> bool:
 
 
 def factors_settle(problem: Problem, tol: float) -> bool:
-    """Whether few dense rows are best left to small Gram matrices: many columns, or digits.
+    """Whether few dense rows are best left to small Gram matrices: l2 alone, and many digits.
 
-    With l2 alone that is so for smooth losses on very few rows: pieces of a loss and a small l2
-    took steps in the span of the rows ten times as long as visits to them (colon-cancer, leukemia).
+    That is so for smooth losses on very few rows: pieces of a loss and a small l2 took steps in the
+    span of the rows ten times as long as visits to them (colon-cancer, leukemia).
     """
     p = problem
-    if p.reg.plain:
-        return p.loss.probabilities and p.n <= VERY_FEW_ROWS and tol < MANY_DIGITS
-    return only_tried(p) and np.max(p.reg.l1) < FEW_MOVE * float(np.max(np.abs(p.pull_at_zero)))
+    return p.reg.plain and p.loss.probabilities and p.n <= VERY_FEW_ROWS and tol < MANY_DIGITS
 
 
 def exactly_on_factors(problem: Problem, tol: float) -> bool:

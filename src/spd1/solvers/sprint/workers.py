@@ -181,11 +181,7 @@ def few_dense_rows(problem: Problem) -> bool:
 
 
 def only_tried(problem: Problem) -> bool:
-    """Whether sweeps over columns get few passes: Newton's factors are at hand, and l2 is faint.
-
-    At 0.05 of the largest l1 and more, sweeps took half to a quarter of the time of factors on
-    eight of ten draws, and ten times as long on one.
-    """
+    """Whether sweeps over columns get fewer passes: Newton's factors are at hand, l2 is faint."""
     p = problem
     return few_dense_rows(p) and p.mu < SMALL_SHARE * p.grid.square_sum / (p.n * p.d)
 
