@@ -147,11 +147,11 @@ def least_forces(X: Any, c: np.ndarray, x: np.ndarray, a: float, level: bool) ->
 
     def spread(v: np.ndarray) -> np.ndarray:
         v = v.ravel()
-        return root * (np.asarray(X @ v[:-1]).ravel() + (v[-1] if level else 0.0))
+        return np.asarray(root * (np.asarray(X @ v[:-1]).ravel() + (v[-1] if level else 0.0)))
 
     A = LinearOperator((d + 1, n), matvec=pull, rmatvec=spread, dtype=float)
     found = lsqr(A, np.append(-2.0 * a * x, 0.0), atol=1e-15, btol=1e-15, conlim=0.0)[0]
-    return np.divide(found, root, out=np.zeros(n), where=root > 0.0)
+    return np.asarray(np.divide(found, root, out=np.zeros(n), where=root > 0.0))
 
 
 def unbalanced(X: Any, b: np.ndarray, c: np.ndarray, q: np.ndarray, x: np.ndarray) -> float:
