@@ -117,9 +117,9 @@ def test_auto_takes_it_for_tall_data_with_an_intercept(rng):
     assert "multipliers" in Design(X, True).solve(b, "hinge", L2(1e-6)).method  # rows give up
 
 
-def test_dense_quadratic_pieces_of_two_to_five_rows_a_column_go_to_rows():
+def test_dense_quadratic_pieces_with_more_rows_than_columns_go_to_rows():
     rng = np.random.default_rng(0)
-    for n, wanted in ((700, "rows"), (500, "newton")):
+    for n, wanted in ((700, "rows"), (500, "rows"), (250, "newton")):
         A = rng.standard_normal((n, 300))
         problem = Problem(A, np.sign(A[:, 0]), "squared_hinge", L2(1e-3))
         assert pick(problem)[0] == wanted

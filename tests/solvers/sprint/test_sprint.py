@@ -13,6 +13,7 @@ from spd1.engines.ledger import Ledger
 from spd1.errors import IncompatibleError
 from spd1.kernel.rng import index, key_of
 from spd1.losses import LOSSES
+from spd1.solvers.sprint import workers
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.sprint import kind_of, sprint
 from spd1.solvers.sprint.workers import AscentWorker, DescentWorker
@@ -206,7 +207,7 @@ def test_same_seed_same_bits_and_no_clock_decides(reg):
     assert "in one kernel" in one.method
 
 
-def test_bounds_of_the_trace_only_improve():
+def test_bounds_of_the_trace_only_improve(monkeypatch):
     for reg in (L2(0.02), L1(0.1)):
         found = solve(problem_of("logistic", reg), tol=1e-9)
         assert "in one kernel" in found.method
@@ -214,6 +215,7 @@ def test_bounds_of_the_trace_only_improve():
         assert found.trace.gap[-1] == found.gap
     p = problem_of("logistic", L1(1.0), 150, 700)
     few_sweeps = L1(0.055 * float(np.abs(p.pull_at_zero).max()))
+    monkeypatch.setattr(workers, "MOST_TRIED_DESCENT", 8.0)
     found = solve(p.with_regularizer(few_sweeps), tol=1e-9)
     assert ", then " in found.method  # others have gone on
     assert np.all(np.diff(found.trace.dual) >= -1e-12)
