@@ -23,7 +23,7 @@ from ..base import Method, Saved
 from ..interior.interior import Interior
 from .faces.choose import few_rows, few_rows_one_free
 from .faces.parts import loss_part
-from .one_free import newton_beside_rows
+from .one_free import newton_beside_rows, times_matrix
 from .tuning import FEW_ROWS
 
 
@@ -37,7 +37,7 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
     u, slope, root = np.empty(n), np.empty(n), np.empty(n)
     M = np.empty((n, n))
     rest, image, step, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    times(K, w, u)
+    times_matrix(K, w, u)
     value = total_at(part, u, w, u, 0.0, w, u)
     at_zero = 0.0
     for i in range(n):
@@ -54,12 +54,12 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
             if c[i] > 0.0:
                 conjugate += c[i] * loss.conjugate(slope[i] / c[i], b[i])
             rest[i] = slope[i] + w[i]
-        times(K, slope, image)
+        times_matrix(K, slope, image)
         for i in range(n):
             square += slope[i] * image[i]
         if value + conjugate + 0.5 * square <= tol * abs(value):
             return taken
-        times(K, rest, image)
+        times_matrix(K, rest, image)
         for i in range(n):
             for j in range(i + 1):
                 M[i, j] = root[i] * K[i, j] * root[j]
@@ -70,7 +70,7 @@ def newton_in_rows(K, part, loss, b, c, w, tol, limit):
         for i in range(n):
             step[i] = root[i] * step[i] - rest[i]
             descent += step[i] * image[i]
-        times(K, step, moved)
+        times_matrix(K, step, moved)
         t = 1.0
         while True:
             new = total_at(part, u, w, moved, t, w, step)
@@ -92,16 +92,6 @@ def total_at(part, u, w, moved, t, base, step):
         margin = u[i] + t * moved[i]
         total += part.value(margin, i) + 0.5 * (base[i] + t * step[i]) * margin
     return total
-
-
-@helper
-def times(K, x, out):
-    """K x."""
-    for i in range(len(out)):
-        total = 0.0
-        for j in range(len(x)):
-            total += K[i, j] * x[j]
-        out[i] = total
 
 
 @helper

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...kernel.jit import helper, kernel
 
-__all__ = ["newton_beside_rows"]
+__all__ = ["newton_beside_rows", "times_matrix"]
 
 
 @helper
