@@ -24,7 +24,8 @@ from race_peers import Peer, Run, toy_of
 from race_problems import Instance
 
 ACCURACIES = (1e-3, 1e-6, 1e-9)
-WARM_UP_SECONDS = 300.0  # loading or compiling kernels is not part of the race
+WARM_UP_SECONDS = 300.0  # loading or compiling kernels is not part of the race ...
+FIRST_RUN_SECONDS = 20.0  # ... and who compiles nothing has no reason to take longer
 TIGHT = 1e-8
 Send = Callable[[tuple[Any, ...]], None]
 clock: Callable[[], float] = time.perf_counter
@@ -153,7 +154,7 @@ def sweep(
 ) -> dict[str, Any]:
     """Everything measured about one contender on one problem; ``patience`` is for its warm-up."""
     kept: dict[str, Any] = {"runs": [], "repeats": {}, "status": "ok", "message": ""}
-    wait = [patience]
+    wait = [patience if peer.warm == "child" else min(patience, FIRST_RUN_SECONDS)]
 
     def work(send: Send) -> None:
         sweep_in_child(peer, one, optimum, limits, send)

@@ -25,6 +25,7 @@ from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
     FAR_TOO_SLOW,
+    LONG_STRETCH,
     MEAN_BEND,
     NEXT_MARK,
     STRETCH,
@@ -179,7 +180,7 @@ def ascend(
     n = len(y)
     scale = -1.0 / l2
     rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    reach = np.empty(n)
+    reach, over_by = np.empty(n), np.empty(n)
     count, total, start, stored = 0, 0.0, 0.0, 0
     for i in range(n):
         stored += A.line_length(i)
@@ -198,11 +199,14 @@ def ascend(
     judged = max(UNTIL_SLOW, UNJUDGED_SHARE * left)  # passes, before which nothing is given up
     mark, mark_gap, next_mark, given_up = 0.0, math.inf, 0.5 * UNTIL_SLOW, False
     while looks < len(record):
-        for _ in range(STRETCH):
+        stretch = STRETCH
+        if fast is not None and fast[ON] > 0.0:
+            stretch = LONG_STRETCH
+        for _ in range(stretch):
             if active == 0:
                 break
             if fast is not None and fast[ON] > 0.0:
-                go_on(A, b, c, loss, fast, y, y_last, G, G_last)
+                go_on(A, b, c, loss, fast, y, y_last, G, G_last, over_by)
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
             moved, gap, seen, shift, kept = visit_rows(

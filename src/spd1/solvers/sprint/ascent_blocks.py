@@ -8,6 +8,9 @@ are the same for any number of threads.
 How often a block takes its own moves is what the last stretch would have needed. Where the dual
 value falls nevertheless, the run goes back to the best point, and on with full care: no sum of
 moves makes it diverge.
+
+Momentum is that of ``momentum``, in phases: y and G go on, what y is cut back by is added to copies
+and merged, and the dual objective is a sum over pieces of rows and columns.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import math
 
 import numpy as np
 
-from ...data.strides import line_dot, own_square, soft_dot
+from ...data.strides import add_line, line_dot, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.team import adjourn, complete, draw, post, task_done
 from ..merging import (
@@ -47,9 +50,11 @@ from .ascent import (
     slow,
     visit_rows,
 )
+from .momentum import BEST, ON, SINCE, columns_ahead, judge, momentum, rows_ahead
 from .tuning import (
     APART_ENOUGH,
     FALLEN,
+    LONG_STRETCH,
     MEAN_BEND,
     NEXT_MARK,
     STRETCH,
@@ -58,10 +63,12 @@ from .tuning import (
     WORTH_MOMENTUM,
 )
 
-__all__ = ["ascend_together"]
+__all__ = ["SETTINGS", "ascend_together"]
 
-MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge
-HOW_CAREFUL, HOW_NEAR = 0, 1  # settings of a phase that are no whole numbers
+MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge, ...
+AHEAD, CUT_BACK, JOIN, JUDGE, RETURN, BARE, SUM, WHOLE = range(6, 14)  # ... and those of momentum
+HOW_CAREFUL, HOW_NEAR, HOW_FAR = 0, 1, 2  # settings of a phase that are no whole numbers
+SETTINGS = 3
 VISITED = 5  # numbers that a visit hands back: moved, gap, size, shift, rows that go on
 
 
@@ -131,11 +138,54 @@ def take_over(y, u, G, to_y, to_u, to_G):
         to_G[j] = G[j]
 
 
+@helper
+def add_rows(A, c, values, first, last, G):
+    """Add c_i values_i a_i of some rows."""
+    for i in range(first, last):
+        if values[i] != 0.0:
+            add_line(A, i, c[i] * values[i], G)
+
+
+@helper
+def conjugates(b, c, loss, y, first, last):
+    """What some rows add to the sum of c_i phi_i*(y_i)."""
+    total = 0.0
+    for i in range(first, last):
+        star = loss.conjugate(y[i], b[i])
+        total += c[i] * star if c[i] > 0.0 else 0.0
+    return total
+
+
+@helper
+def lay_bare(G, G_last, copies, first, last):
+    """Let the last G be how far it is from G, and copies be zero: room for a new sum."""
+    for j in range(first, last):
+        G_last[j] -= G[j]
+    for one in range(len(copies)):
+        for j in range(first, last):
+            copies[one, j] = 0.0
+
+
+@helper
+def make_whole(G, G_last, copies, places, shifts, first, last):
+    """G is the sum of the copies, less what columns with a centre take; see ``sum_anew``."""
+    for j in range(first, last):
+        total = 0.0
+        for one in range(len(copies)):
+            total += copies[one, j]
+        G[j] = total
+    for k in range(len(places)):
+        if first <= places[k] < last:
+            G[places[k]] -= shifts[k]
+    for j in range(first, last):
+        G_last[j] += G[j]
+
+
 @kernel
 def ascend_together(
     leads, A, b, c, l1, l2, loss, watch, block, key, limits, plan, ends, board, settings, sums,
-    y, G, u, copies, best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks,
-    record, outcome,
+    y, G, u, places, shifts, y_last, G_last, fast, over_by, copies, best_y, best_G, best_u, reach,
+    reach_here, c_here, rows, order, blocks, record, outcome,
 ):  # fmt: skip
     """Run until the gap is reached, the budget is spent or the pace is hopeless.
 
@@ -150,6 +200,10 @@ def ascend_together(
     board, settings : arrays
         See ``kernel.team``; what a phase is told beside.
     sums : array of tasks x SUMS
+    places, shifts, y_last, G_last, fast : arrays, or None
+        See ``ascend``.
+    over_by : array, or None
+        Room for what rows are cut back by.
     copies : array of blocks x d
     best_y, best_G, best_u, reach, reach_here, c_here, rows, order, blocks : arrays
         Room to work.
@@ -175,6 +229,8 @@ def ascend_together(
             board[KIND], board[FIRST], board[LAST] = kind, start, stop
             board[SHARED] = all_blocks if many else 1
             settings[HOW_CAREFUL], settings[HOW_NEAR] = care if many else 1.0, near
+            if fast is not None:
+                settings[HOW_FAR] = momentum(fast)
             post(board, tasks)
         k = draw(board, leads)
         while k >= 0:
@@ -202,6 +258,38 @@ def ascend_together(
                 add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
             elif what == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
+            elif fast is not None and what >= AHEAD:
+                low, high = cut(d, parts, k - pieces), cut(d, parts, k - pieces + 1)
+                mine, next_one = cut(n, all_blocks, k), cut(n, all_blocks, k + 1)
+                if what == AHEAD and k < pieces:
+                    rows_ahead(b, loss, settings[HOW_FAR], y, y_last, ends[k], ends[k + 1], over_by)
+                elif what == AHEAD:
+                    columns_ahead(settings[HOW_FAR], G, G_last, low, high)
+                    renew(G, copies, low, high)
+                elif what == CUT_BACK:
+                    add_rows(A, c, over_by, mine, next_one, copies[k])
+                elif what == JOIN:
+                    add_up(
+                        G, G, copies, unit, True, 1.0, cut(d, parts, k), cut(d, parts, k + 1),
+                        strip, sums[k],
+                    )  # fmt: skip
+                elif what == JUDGE and k < pieces:
+                    sums[k, 0] = conjugates(b, c, loss, y, ends[k], ends[k + 1])
+                elif what == JUDGE:
+                    look_along_columns(G, l1, low, high, sums[k])
+                elif what == RETURN and k < pieces:
+                    for i in range(ends[k], ends[k + 1]):
+                        y[i] = y_last[i]
+                elif what == RETURN:
+                    for j in range(low, high):
+                        G[j] = G_last[j]
+                elif what == BARE:
+                    lay_bare(G, G_last, copies, cut(d, parts, k), cut(d, parts, k + 1))
+                elif what == SUM:
+                    add_rows(A, c, y, mine, next_one, copies[k])
+                else:
+                    low, high = cut(d, parts, k), cut(d, parts, k + 1)
+                    make_whole(G, G_last, copies, places, shifts, low, high)
             elif what == MEASURE:
                 measure(A, b, c, l2, loss, ends[k], ends[k + 1], reach, y, sums[k])
             elif what == SIEVE:
@@ -220,7 +308,7 @@ def ascend_together(
             break
         complete(board)
         # What comes next: the leader alone.
-        begin, ends_pass = False, False  # some passes; one of them
+        begin, ends_pass, ahead_now = False, False, False  # some passes; one of them; y and G ahead
         if kind == MEASURE:
             total = 0.0
             for k in range(pieces):
@@ -247,6 +335,34 @@ def ascend_together(
                 kind, tasks = MERGE, parts
                 continue
             ends_pass = stop == active
+        elif fast is not None and kind >= AHEAD:
+            if kind == AHEAD:
+                kind, tasks = CUT_BACK, all_blocks
+                continue
+            if kind == CUT_BACK:
+                kind, tasks = JOIN, parts
+                continue
+            if kind == BARE:
+                kind, tasks = SUM, all_blocks
+                continue
+            if kind == SUM:
+                kind, tasks = WHOLE, parts
+                continue
+            if kind == WHOLE:
+                kind, tasks, fresh = LOOK, pieces + parts, False
+                passes += 1.0
+                continue
+            if kind == JUDGE:
+                total, square = 0.0, 0.0
+                for k in range(pieces):
+                    total += sums[k, 0]
+                for k in range(pieces, pieces + parts):
+                    square += sums[k, 0]
+                if judge(fast, -(total + 0.5 * square / l2)):
+                    kind, fresh = RETURN, False
+                    continue
+            ahead_now = fresh = kind == JOIN
+            ends_pass = not ahead_now
         elif kind == MERGE:
             together, apart = 0.0, 0.0
             for k in range(parts):
@@ -278,6 +394,8 @@ def ascend_together(
             if not failed and not dual >= best - FALLEN * length:
                 failed, fresh, care = True, False, most
                 take_over(best_y, best_u, best_G, y, u, G)
+                if fast is not None:
+                    fast[SINCE], fast[BEST] = 0.0, -math.inf
                 if passes >= budget:
                     break
             else:
@@ -302,6 +420,9 @@ def ascend_together(
                 kind, tasks = SIEVE, pieces
                 continue
             begin = True
+        if fast is not None and fast[ON] > 0.0 and ends_pass and kind <= MERGE:
+            kind, tasks = JUDGE, pieces + parts
+            continue
         over = False  # whether it is time for a look
         if begin:
             since_look, over = 0, active == 0
@@ -318,17 +439,33 @@ def ascend_together(
                 seen = objective_seen(u, y, b, c, loss)
             wanted = tol * max(seen, floor)
             over = ahead <= wanted or passes + 1.0 >= budget
-            over = over or active == 0 or since_look == STRETCH
+            stretch = STRETCH
+            if fast is not None and fast[ON] > 0.0:
+                stretch = LONG_STRETCH
+            over = over or active == 0 or since_look >= stretch
             if not over and passes >= next_mark:
-                bearable = WORTH_MOMENTUM if watch == KINKS else left - passes
-                given_up = slow(now, mark_gap, passes - mark, wanted, bearable)
-                given_up = given_up and (watch == KINKS or passes >= judged)
+                bearable = left - passes
+                if fast is not None:
+                    bearable = WORTH_MOMENTUM if fast[ON] == 0.0 else bearable
+                if slow(now, mark_gap, passes - mark, wanted, bearable):
+                    given_up = passes >= judged
+                    if fast is not None and fast[ON] == 0.0:
+                        fast[ON], fast[SINCE], fast[BEST] = 1.0, 0.0, -math.inf
+                        judged, given_up = max(judged, passes + UNTIL_SLOW), False
                 mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes
                 over = given_up
+        moving = False
+        if fast is not None:
+            moving = fast[ON] > 0.0
         if over:
             kind, tasks = LOOK, pieces + parts
+            if moving:
+                kind, tasks = BARE, parts
             continue
-        if begin or ends_pass:  # the beginning of a pass
+        if moving and (begin or ends_pass):
+            kind, tasks = AHEAD, pieces + parts
+            continue
+        if begin or ends_pass or ahead_now:  # the beginning of a pass
             shuffle(rows, active, block, key, drawn, blocks, order)
             drawn += active
             moved, gap, seen, shift, kept, stop = 0.0, 0.0, 0.0, 0.0, 0, 0

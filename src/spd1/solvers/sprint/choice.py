@@ -30,6 +30,7 @@ from .tuning import (
     FEW_A_ROW,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
+    HARD_ROUGH,
     HARD_SHARE,
     LEAST_L1_SHARE,
     LITTLE_DENSE_DATA,
@@ -40,6 +41,8 @@ from .tuning import (
     MOST_ENTRIES,
     MUCH_DATA,
     PROX_ROW,
+    SEPARABLE,
+    SEPARABLE_RATIO,
     SHARED_PRODUCTS,
     SHORT_ROW,
     SMALL_COPY,
@@ -109,7 +112,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
         return newton_kind(p) if steps_do_better(p) else "ascent"  # the other columns decide
     if p.stored > MOST_ENTRIES:
-        return "ascent" if very_easy(p) else ""
+        return "ascent" if very_easy(p) or corners_on_much_data(p) else ""
     if few_dense_rows(p) and factors_settle(p, tol):
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
@@ -169,6 +172,19 @@ def very_easy(problem: Problem) -> bool:
     if not rows or AscentWorker.objection(p) or p.reg.l1 > 0.0:
         return False
     return row_ratio(p) <= EASY_MUCH
+
+
+def corners_on_much_data(problem: Problem) -> bool:
+    """Whether a hinge, or a relative of it, on much data had better go row by row, with momentum.
+
+    Where l2 holds rows back Newton's method on the dual is as good, and so it is on data that can
+    be separated: there few rows are left in the end, and the matrix of these is small.
+    """
+    p = problem
+    if p.gamma > 0.0 or not p.grid.row_major or AscentWorker.objection(p) or p.reg.l1 > 0.0:
+        return False
+    ratio = row_ratio(p)
+    return ratio >= HARD_ROUGH and (p.n > SEPARABLE * p.d or ratio <= SEPARABLE_RATIO)
 
 
 def row_ratio(problem: Problem) -> float:

@@ -22,10 +22,14 @@ __all__ = [
     "FAST_NUMBERS",
     "ON",
     "SINCE",
+    "columns_ahead",
     "go_on",
+    "judge",
     "keep_or_return",
     "leap",
     "leap_back",
+    "momentum",
+    "rows_ahead",
     "settle",
     "sum_anew",
 ]
@@ -35,23 +39,57 @@ FAST_NUMBERS = 3  # so many numbers
 
 
 @helper
-def go_on(A, b, c, loss, fast, y, y_last, G, G_last):
-    """Go on by a share of the last move, y within its domain; y and G become the last ones."""
-    share = fast[SINCE] / (fast[SINCE] + SLOW_START)
-    for j in range(len(G)):
+def momentum(fast):
+    """The share of the last move that y and G go on by."""
+    return fast[SINCE] / (fast[SINCE] + SLOW_START)
+
+
+@helper
+def columns_ahead(share, G, G_last, first, last):
+    """Some columns go on by a share of their last move, and become the last ones."""
+    for j in range(first, last):
         at = G[j]
         G[j] = at + share * (at - G_last[j])
         G_last[j] = at
-    for i in range(len(y)):
+
+
+@helper
+def rows_ahead(b, loss, share, y, y_last, first, last, over_by):
+    """Some rows do the same, each within its domain; ``over_by`` gets what that cuts back."""
+    for i in range(first, last):
         at = y[i]
         move = share * (at - y_last[i])
         y_last[i] = at
+        over_by[i] = 0.0
         if move != 0.0:
             low, high = loss.domain(b[i])
             y[i] = min(max(at + move, low), high)
-            over = y[i] - (at + move)
-            if over != 0.0:
-                add_line(A, i, c[i] * over, G)
+            over_by[i] = y[i] - (at + move)
+
+
+@helper
+def go_on(A, b, c, loss, fast, y, y_last, G, G_last, over_by):
+    """Go on by a share of the last move, y within its domain; y and G become the last ones."""
+    share = momentum(fast)
+    columns_ahead(share, G, G_last, 0, len(G))
+    rows_ahead(b, loss, share, y, y_last, 0, len(y), over_by)
+    for i in range(len(y)):
+        if over_by[i] != 0.0:
+            add_line(A, i, c[i] * over_by[i], G)
+
+
+@helper
+def judge(fast, dual):
+    """Take a pass into account; returns whether it must be taken back: the objective has fallen."""
+    fallen = False
+    if dual >= fast[BEST]:
+        fast[BEST] = dual
+        fast[SINCE] += 1.0
+    else:
+        # by no more than rounding it is kept: a pass on its own rises, seen or not
+        fallen = not dual >= fast[BEST] - CLIMB * abs(fast[BEST])
+        fast[SINCE] = 0.0
+    return fallen
 
 
 @helper
@@ -64,14 +102,7 @@ def keep_or_return(b, c, l1, l2, loss, fast, y, y_last, G, G_last):
     for j in range(len(G)):
         over = max(abs(G[j]) - l1, 0.0)
         square += over * over
-    dual = -(total + 0.5 * square / l2)
-    if dual >= fast[BEST]:
-        fast[BEST] = dual
-        fast[SINCE] += 1.0
-    elif dual >= fast[BEST] - CLIMB * abs(fast[BEST]):
-        fast[SINCE] = 0.0  # by no more than rounding: a pass on its own rises, seen or not
-    else:
-        fast[SINCE] = 0.0
+    if judge(fast, -(total + 0.5 * square / l2)):
         for i in range(len(y)):  # slices would take seconds to compile
             y[i] = y_last[i]
         for j in range(len(G)):

@@ -20,6 +20,7 @@ from .looks import Sprint, at_the_start, heard, noted, settle
 from .short import by_matrix, sprint_free
 from .squeezed import SqueezedAscentWorker
 from .tuning import (
+    DENSE_OF_MUCH,
     ENTRIES_A_CALL,
     ENTRIES_OF_MUCH,
     FEWEST_OF_MUCH,
@@ -242,6 +243,7 @@ def called(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> Call:
     few, many = state.runner.fewest_passes, ENTRIES_A_CALL
     if problem.stored > MOST_ENTRIES:
         few, many = FEWEST_OF_MUCH, ENTRIES_OF_MUCH
+        many *= DENSE_OF_MUCH if problem.grid.dense else 1.0
     ahead = min(state.left, max(few, many / problem.stored))
     start = clock()
     looks, passes = state.runner.run((SAFE * state.aim, floor, ahead, state.left), record)

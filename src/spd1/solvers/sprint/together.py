@@ -18,7 +18,7 @@ from ..tuning import (
     WORTH_A_MERGE,
     WORTH_A_TEAM,
 )
-from .ascent_blocks import ascend_together
+from .ascent_blocks import SETTINGS, ascend_together
 from .tuning import LOOK_PIECES
 
 __all__ = ["Team", "team_for"]
@@ -43,19 +43,20 @@ class Team:
 
     def run(
         self, settings: tuple[Any, ...], y: np.ndarray, G: np.ndarray, u: np.ndarray,
-        record: np.ndarray,
+        momentum: tuple[Any, ...], record: np.ndarray,
     ) -> tuple[int, float, float]:  # fmt: skip
         """Call the kernel once: looks, passes and the largest |G|^2, as ``ascend`` does."""
         p, outcome = self.problem, np.zeros(4)
         worth = WORTH_A_MERGE * p.d
         plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
-        board, phase = new_board(BOARD), np.zeros(2)
+        board, phase = new_board(BOARD), np.zeros(SETTINGS)
         sums = np.zeros((len(self.ends) + MERGE_PIECES, TASK_SUMS))
         best = (np.empty(p.n), np.empty(p.d), np.empty(p.n))
         of_rows = (np.empty(p.n) for _ in range(3))
         orders = (np.empty(p.n, np.int64) for _ in range(3))
         arguments: list[Any] = [
-            self.A, *settings, plan, self.ends, board, phase, sums, y, G, u,
+            self.A, *settings, plan, self.ends, board, phase, sums, y, G, u, *momentum,
+            None if momentum[-1] is None else np.empty(p.n),
             np.empty((self.blocks, p.d)), *best, *of_rows, *orders, record, outcome,
         ]  # fmt: skip
         call_all(self.crew, lambda leads: ascend_together(leads, *arguments))

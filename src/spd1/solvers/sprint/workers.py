@@ -11,14 +11,15 @@ from ...certificate.gap import Certificate, certificate_of, relative
 from ...certificate.points import Pair, pair_of
 from ...certificate.segments import shrunk_pair
 from ...data.matrix import Dense
-from ...kernel.prices import rates
+from ...kernel.prices import prices, rates
 from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
+from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
 from ..newton.tuning import FEW_ROWS, WIDE
 from ..order import rows_a_block
-from ..tuning import SQUARE
-from .ascent import KINKS, LOOKS, SMOOTH, ascend
+from ..tuning import LARGEST_DENSE_COPY, SQUARE
+from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
 from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
@@ -29,8 +30,10 @@ from .tuning import (
     ENTRIES_OF_MUCH,
     EXACTLY,
     FACTOR_OF_SPARSE,
+    FEW_ENTRIES,
     FEWEST_PASSES,
     FEWEST_PRODUCTS,
+    FEWEST_ROUGH_ASCENT,
     FEWEST_STEPS,
     GRAM_OF_DENSE,
     GRAM_OF_SPARSE,
@@ -64,7 +67,6 @@ class AscentWorker:
     """The kernel of l2 > 0, x tied to y, and its state."""
 
     ran = False
-    alone = False  # whether threads that ascend together have given up
     rebuilt: tuple[str, ...] = ("A", "team")  # left out of checkpoints
     fewest_passes = FEWEST_PASSES
 
@@ -90,7 +92,7 @@ class AscentWorker:
                 np.zeros(self.width),
                 np.zeros(FAST_NUMBERS),
             )
-        usual = MOST_ASCENT if p.gamma > 0.0 else MOST_ROUGH_ASCENT
+        usual = MOST_ASCENT if p.gamma > 0.0 else rough_passes(p)
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
 
@@ -102,7 +104,7 @@ class AscentWorker:
     def rebuild(self) -> None:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
-        self.team = None if self.alone else team_for(self.problem, self.A)
+        self.team = team_for(self.problem, self.A)
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
@@ -110,22 +112,14 @@ class AscentWorker:
         settings = (
             p.b, p.c, float(p.reg.l1), p.mu, p.loss, self.watch, self.block, self.key, limits,
         )  # fmt: skip
-        looks, passes, largest = 0, 0.0, 0.0
+        momentum = self.places, self.shifts, self.y_last, self.G_last, self.fast
         if self.team is not None:
-            looks, passes, largest = self.team.run(settings, self.y, self.G, self.u, record)
-            if self.watch == KINKS and passes + 1.0 < limits[2] and looks < LOOKS:
-                _, primal, dual, gap = record[looks - 1]
-                if gap > limits[0] * max(abs(primal), abs(dual), limits[1]):
-                    self.alone, self.team = True, None  # momentum does more than threads
-        if self.team is None:
-            tol, floor, budget, left = limits
-            settings = (*settings[:-1], (tol, floor, budget - passes, left - passes))
-            momentum = self.places, self.shifts, self.y_last, self.G_last, self.fast
-            more, further, square = ascend(
-                self.A, *settings, self.y, self.G, self.u, *momentum, record[looks:]
+            state = self.y, self.G, self.u
+            looks, passes, largest = self.team.run(settings, *state, momentum, record)
+        else:
+            looks, passes, largest = ascend(
+                self.A, *settings, self.y, self.G, self.u, *momentum, record
             )
-            record[looks : looks + more, 0] += passes
-            looks, passes, largest = looks + more, passes + further, max(largest, square)
         self.updates += passes * p.n
         self.largest = max(self.largest, largest)
         return looks, passes
@@ -157,6 +151,22 @@ class AscentWorker:
             return Certificate(last.primal, dual, gap, rel_gap, self.y, floor)
         v = -p.adjoint(p.c * self.y)
         return certificate_of(p, pair_of(p, self.x, self.u, self.y, v))
+
+
+def rough_passes(problem: Problem) -> float:
+    """Passes over the rows of a loss with corners that an interior-point method is worth.
+
+    Its steps are products of dense matrices, as many for hard problems as for others.
+    """
+    p, at, least = problem, prices(), min(problem.n, problem.d)
+    if p.stored <= FEW_ENTRIES:
+        return FEWEST_ROUGH_ASCENT
+    if least > LARGEST_SYSTEM or p.n * p.d > LARGEST_DENSE_COPY:
+        return MOST_ROUGH_ASCENT
+    entry = at.entry if p.grid.dense else at.sparse_entry
+    flops = USUAL_STEPS * float(p.n) * p.d * least
+    passes = flops * FLOP_SECONDS * rates().flop / (entry * p.stored)
+    return min(max(passes, FEWEST_ROUGH_ASCENT), MOST_ROUGH_ASCENT)
 
 
 def in_one_piece(A: Any) -> Any:
