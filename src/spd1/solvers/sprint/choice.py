@@ -9,9 +9,10 @@ import numpy as np
 from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
-from ..tuning import FEW_LINES, LARGE_DATA, SQUARE, VERY_TALL
+from ..tuning import FEW_LINES, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
 from .free import lifted
+from .hardness import dense_pieces, hard_pieces, row_ratio
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     CHEAP_SPARSE,
@@ -30,6 +31,7 @@ from .tuning import (
     FEW_A_ROW,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
+    HARD_PIECES,
     HARD_ROUGH,
     HARD_SHARE,
     LEAST_L1_SHARE,
@@ -40,6 +42,7 @@ from .tuning import (
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MUCH_DATA,
+    PIECES_APART,
     PROX_ROW,
     SEPARABLE,
     SEPARABLE_RATIO,
@@ -187,13 +190,6 @@ def corners_on_much_data(problem: Problem) -> bool:
     return ratio >= HARD_ROUGH and (p.n > SEPARABLE * p.d or ratio <= SEPARABLE_RATIO)
 
 
-def row_ratio(problem: Problem) -> float:
-    """Mean of c_i |a_i|^2 / (l2 gamma): how much a row's own square is, beside l2."""
-    p = problem
-    smooth = p.gamma if p.gamma > 0.0 else 1.0
-    return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
-
-
 def short_rows(problem: Problem) -> bool:
     """Whether tall data has so few entries a row that columns hardly feel each other."""
     p = problem
@@ -225,6 +221,8 @@ def newton_suits(problem: Problem) -> bool:
         return exponentials_count(p)
     if pieces_on_dense_rows(p):
         return False
+    if hard_pieces(p):
+        return p.n > PIECES_APART * p.d
     if very_short_rows(p):
         return True
     sure = newton_kind(p) == "newton-gram"
@@ -239,10 +237,9 @@ def pieces_on_dense_rows(problem: Problem) -> bool:
     to 350), and 1.0 to 1.5 on one.
     """
     p = problem
-    pieces = p.gamma > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
-    if not pieces or not p.grid.dense or p.stored <= LARGE_DATA:
+    if not dense_pieces(p):
         return False
-    return p.n < VERY_TALL * p.d and p.mu > 0.0 and row_ratio(p) > EASY_ENOUGH
+    return p.n < VERY_TALL * p.d and EASY_ENOUGH < row_ratio(p) <= HARD_PIECES
 
 
 def visits_take_longer(problem: Problem) -> bool:
@@ -343,6 +340,8 @@ def rows_are_easy(problem: Problem) -> bool:
     ratio = row_ratio(p)
     if p.reg.l1 > 0.0:
         return p.n <= p.d and ratio <= EASY_NET
+    if hard_pieces(p):
+        return True
     if p.gamma == 0.0:
         few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
         little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
@@ -355,6 +354,11 @@ def rows_are_easy(problem: Problem) -> bool:
     return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
 
 
+def other_for_pieces(kind: str, last: str) -> str:
+    """Visits after Newton's steps, or these after visits; "" if both have been tried."""
+    return "" if THEN in kind else {"ascent": "newton-cg", "newton-cg": "ascent"}.get(last, "")
+
+
 def next_kind(kind: str, problem: Problem) -> str:
     """Which kernel goes on with what another has given up; "" if none does.
 
@@ -362,6 +366,8 @@ def next_kind(kind: str, problem: Problem) -> str:
     columns that do: the matrix of few of these costs a few products.
     """
     p, last = problem, kind.rpartition(THEN)[2]
+    if hard_pieces(p) and not AscentWorker.objection(p):
+        return other_for_pieces(kind, last)
     if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):
         return ""
     if last == "ascent" and not (p.grid.dense and p.stored > LITTLE_SQUARE_DATA):

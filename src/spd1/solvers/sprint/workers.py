@@ -11,16 +11,16 @@ from ...certificate.gap import Certificate, certificate_of, relative
 from ...certificate.points import Pair, pair_of
 from ...certificate.segments import shrunk_pair
 from ...data.matrix import Dense
-from ...kernel.prices import prices, rates
+from ...kernel.prices import rates
 from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
-from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
 from ..newton.tuning import FEW_ROWS, WIDE
 from ..order import rows_a_block
-from ..tuning import LARGEST_DENSE_COPY, SQUARE
+from ..tuning import SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
+from .hardness import hard_pieces, passes_worth
 from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
 from .together import team_for
@@ -30,10 +30,8 @@ from .tuning import (
     ENTRIES_OF_MUCH,
     EXACTLY,
     FACTOR_OF_SPARSE,
-    FEW_ENTRIES,
     FEWEST_PASSES,
     FEWEST_PRODUCTS,
-    FEWEST_ROUGH_ASCENT,
     FEWEST_STEPS,
     GRAM_OF_DENSE,
     GRAM_OF_SPARSE,
@@ -43,13 +41,13 @@ from .tuning import (
     LITTLE_ASCENT,
     LITTLE_STEP,
     LITTLE_WORK,
-    MOST_ASCENT,
     MOST_DESCENT,
     MOST_NEWTON_CG,
-    MOST_ROUGH_ASCENT,
     MOST_TALL_DESCENT,
     MOST_TRIED_DESCENT,
+    NEWTON_CG_OF_PIECES,
     PRODUCTS_A_STEP,
+    PRODUCTS_OF_PIECES,
     SMALL_SHARE,
     SMALL_WORK,
     TELLING_ROWS,
@@ -92,7 +90,7 @@ class AscentWorker:
                 np.zeros(self.width),
                 np.zeros(FAST_NUMBERS),
             )
-        usual = MOST_ASCENT if p.gamma > 0.0 else rough_passes(p)
+        usual = passes_worth(p)
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
 
@@ -105,6 +103,11 @@ class AscentWorker:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
         self.team = team_for(self.problem, self.A)
+
+    def start_from(self, x: np.ndarray, y: np.ndarray, bound: float = -math.inf) -> None:
+        """Go on from a feasible y that others have found; x follows from it."""
+        del x, bound
+        self.y[:], self.G[:] = y, self.problem.adjoint(self.problem.c * y)
 
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
@@ -151,22 +154,6 @@ class AscentWorker:
             return Certificate(last.primal, dual, gap, rel_gap, self.y, floor)
         v = -p.adjoint(p.c * self.y)
         return certificate_of(p, pair_of(p, self.x, self.u, self.y, v))
-
-
-def rough_passes(problem: Problem) -> float:
-    """Passes over the rows of a loss with corners that an interior-point method is worth.
-
-    Its steps are products of dense matrices, as many for hard problems as for others.
-    """
-    p, at, least = problem, prices(), min(problem.n, problem.d)
-    if p.stored <= FEW_ENTRIES:
-        return FEWEST_ROUGH_ASCENT
-    if least > LARGEST_SYSTEM or p.n * p.d > LARGEST_DENSE_COPY:
-        return MOST_ROUGH_ASCENT
-    entry = at.entry if p.grid.dense else at.sparse_entry
-    flops = USUAL_STEPS * float(p.n) * p.d * least
-    passes = flops * FLOP_SECONDS * rates().flop / (entry * p.stored)
-    return min(max(passes, FEWEST_ROUGH_ASCENT), MOST_ROUGH_ASCENT)
 
 
 def in_one_piece(A: Any) -> Any:
@@ -290,8 +277,11 @@ class NewtonCGWorker:
         p = self.problem = problem
         self.key = key  # nothing is drawn
         self.of_sample, self.stride = np.empty((2, 0)), 1
-        self.most_passes = max(MOST_NEWTON_CG, SMALL_WORK / p.stored)
-        most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth_of_a_gram(p))
+        usual, worth = MOST_NEWTON_CG, worth_of_a_gram(p)
+        if hard_pieces(p):  # visits are next, and not a matrix
+            usual, worth = NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES
+        self.most_passes = max(usual, SMALL_WORK / p.stored)
+        most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth)
         self.products = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
         self.rebuild()
         self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
