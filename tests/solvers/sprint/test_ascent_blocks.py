@@ -12,6 +12,7 @@ from spd1.kernel.rng import index, key_of
 from spd1.solvers import merging
 from spd1.solvers.sprint import choice, together
 from spd1.solvers.sprint.ascent import LOOKS
+from spd1.solvers.sprint.momentum import ON
 from spd1.solvers.sprint.sprint import kind_of
 from spd1.solvers.sprint.workers import AscentWorker
 
@@ -138,6 +139,66 @@ def test_blocks_that_pull_the_same_way_never_diverge(alike):
             best = duals[-1]
             assert best == pytest.approx(p.dual(worker.y), rel=1e-9)
             np.testing.assert_allclose(worker.G, p.adjoint(p.c * worker.y), atol=1e-9)
+
+
+def hard_for_ascent(layout, n=120, d=50):
+    """Noisy labels and an l2 that holds nothing back: passes without momentum are many."""
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((n, d)) * (rng.random((n, d)) < (1.0 if layout == "dense" else 0.4))
+    b = np.where(A @ rng.standard_normal(d) + 5.0 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return Problem(LAYOUTS[layout](A), b, "hinge", L2(1e-4))
+
+
+def dual_of(p, y):
+    """-sum c phi*(y) - |A'(c y)|^2 / (2 l2) of a hinge, by its definition."""
+    G = np.asarray(p.grid.dense_rows()).T @ (p.c * y)
+    assert np.all(p.b * y <= 0.0)
+    assert np.all(p.b * y >= -1.0)
+    return -float(p.c @ (p.b * y)) - float(G @ G) / (2.0 * p.mu)
+
+
+@pytest.mark.parametrize("layout", ["csr", pytest.param("dense", marks=SLOW)])
+def test_a_team_has_momentum_and_its_dual_objective_never_falls(layout):
+    p = hard_for_ascent(layout)
+    with Threads(2) as engine:
+        worker, record = AscentWorker(with_crew(p, engine), key_of(0)), np.empty((LOOKS, 4))
+        assert worker.team is not None
+        duals = []
+        for _ in range(8):
+            looks, _ = worker.run((1e-12, 0.0, 60.0, 6000.0), record)
+            duals += record[:looks, 2].tolist()
+            assert record[looks - 1, 2] == pytest.approx(dual_of(p, worker.y), rel=1e-9)
+            sums = np.asarray(p.grid.dense_rows()).T @ (p.c * worker.y)
+            assert pytest.approx(sums, rel=0.0, abs=1e-13) == worker.G
+    assert worker.fast[ON] == 1.0
+    assert np.diff(duals).min() >= -1e-12 * abs(duals[-1])
+    best = solve(p, "interior", tol=1e-10).primal
+    assert duals[-1] <= best * (1.0 + 1e-9)
+    assert p.primal(worker.x) - best <= certify(worker.x, p, worker.y).gap + 1e-9 * best
+
+
+def test_momentum_of_a_team_has_the_same_bits_for_any_number_of_threads():
+    p, found = hard_for_ascent("csr"), []
+    for n_threads in (1, 2, 4, 8):
+        result = solve(p, "ascent", tol=1e-6, max_passes=1e6, engine="threads", n_threads=n_threads)
+        assert result.converged
+        found.append((result.x.tobytes(), result.y.tobytes(), result.gap, result.passes))
+    assert len(set(found)) == 1
+
+
+def test_passes_of_a_team_with_momentum_are_fewer():
+    p, taken = hard_for_ascent("csr"), []
+    for momentum in (True, False):
+        with Threads(2) as engine:
+            worker, record = AscentWorker(with_crew(p, engine), key_of(0)), np.empty((LOOKS, 4))
+            if not momentum:
+                worker.y_last = worker.G_last = worker.fast = None
+            passes, gap = 0.0, 1.0
+            while gap > 1e-4 and passes < 20_000.0:
+                looks, more = worker.run((1e-4, 0.0, 200.0, 1e6), record)
+                passes, gap = passes + more, record[looks - 1, 3] / record[looks - 1, 1]
+        taken.append(passes)
+    assert taken[0] < taken[1]
 
 
 def test_bits_do_not_depend_on_where_arrays_lie(rng):

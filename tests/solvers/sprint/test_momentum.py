@@ -92,7 +92,7 @@ def test_going_on_keeps_to_the_domain_and_to_the_sums(loss):
     G, G_last = sums @ (p.c * y), sums @ (p.c * y_last)
     wanted = np.clip(y + 4.0 / 7.0 * (y - y_last), low, high)
     before = y.copy()
-    go_on(A, p.b, p.c, p.loss, np.array([1.0, 4.0, 0.0]), y, y_last, G, G_last)
+    go_on(A, p.b, p.c, p.loss, np.array([1.0, 4.0, 0.0]), y, y_last, G, G_last, np.empty(p.n))
     assert y == pytest.approx(wanted, abs=1e-15)
     assert np.array_equal(y_last, before)
     assert pytest.approx(sums @ (p.c * y), abs=1e-14) == G
@@ -136,27 +136,3 @@ def test_a_centre_stays_where_sums_are_computed_anew():
     assert result.rel_gap <= 1e-5
     assert result.dual <= best * (1.0 + 1e-6)
     assert result.primal <= best + result.gap + 1e-6 * best
-
-
-def test_threads_that_give_up_leave_it_to_momentum(monkeypatch):
-    """What one thread goes on with does not depend on how many there were."""
-    rng, ended = np.random.default_rng(0), []
-    run = AscentWorker.run
-
-    def watched(self, limits, record):
-        had_team = self.team is not None
-        outcome = run(self, limits, record)
-        ended.append(had_team and self.alone)
-        return outcome
-
-    monkeypatch.setattr(AscentWorker, "run", watched)
-    A = rng.standard_normal((3000, 400))
-    A += 1.5 * rng.standard_normal((3000, 3)) @ rng.standard_normal((3, 400))
-    b = np.where(A @ rng.standard_normal(400) + 5.0 * rng.standard_normal(3000) > 0.0, 1.0, -1.0)
-    p = Problem(A, b, "hinge", L2(1e-2))
-    first, second = (solve(p, tol=1e-4, engine="threads", n_threads=k) for k in (1, 2))
-    assert any(ended)
-    assert first.rel_gap <= 1e-4
-    assert np.array_equal(first.x, second.x)
-    assert np.array_equal(first.trace.passes, second.trace.passes)
-    assert np.all(np.diff(first.trace.passes) >= 0.0)

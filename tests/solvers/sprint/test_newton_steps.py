@@ -13,7 +13,7 @@ from spd1 import L2, ElasticNet, Problem, certify, solve
 from spd1.errors import DataError, IncompatibleError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
-from spd1.solvers.sprint import choice, workers
+from spd1.solvers.sprint import choice, hardness, workers
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.workers import NewtonCGWorker, NewtonGramWorker
 from support import oracle
@@ -139,8 +139,10 @@ def test_what_it_cannot_do_is_refused(way):
             solve(one, way)
 
 
-def test_ascent_that_gives_up_is_followed_by_newtons_steps(rng):
+def test_ascent_that_gives_up_is_followed_by_newtons_steps(rng, monkeypatch):
     """Rows alike in nearly all entries: each undoes what another has done."""
+    monkeypatch.setattr(workers, "LITTLE_ASCENT", 0.0)  # or momentum comes to the end, in time
+    monkeypatch.setattr(hardness, "MOST_ASCENT", 30.0)
     A = sp.csr_array(np.ones((60, 40)) + 0.05 * rng.standard_normal((60, 40)))
     b = np.sign(rng.standard_normal(60))
     p = Problem(A, b, "squared_hinge", L2(1e-3))

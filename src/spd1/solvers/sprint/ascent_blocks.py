@@ -63,12 +63,12 @@ from .tuning import (
     WORTH_MOMENTUM,
 )
 
-__all__ = ["SETTINGS", "ascend_together"]
+__all__ = ["PHASE_SETTINGS", "ascend_together"]
 
 MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge, ...
-AHEAD, CUT_BACK, JOIN, JUDGE, RETURN, BARE, SUM, WHOLE = range(6, 14)  # ... and those of momentum
+AHEAD, CUT_BACK, GATHER, JUDGE, RETURN, BARE, SUM, WHOLE = range(6, 14)  # ... and those of momentum
 HOW_CAREFUL, HOW_NEAR, HOW_FAR = 0, 1, 2  # settings of a phase that are no whole numbers
-SETTINGS = 3
+PHASE_SETTINGS = 3
 VISITED = 5  # numbers that a visit hands back: moved, gap, size, shift, rows that go on
 
 
@@ -268,7 +268,7 @@ def ascend_together(
                     renew(G, copies, low, high)
                 elif what == CUT_BACK:
                     add_rows(A, c, over_by, mine, next_one, copies[k])
-                elif what == JOIN:
+                elif what == GATHER:
                     add_up(
                         G, G, copies, unit, True, 1.0, cut(d, parts, k), cut(d, parts, k + 1),
                         strip, sums[k],
@@ -340,7 +340,7 @@ def ascend_together(
                 kind, tasks = CUT_BACK, all_blocks
                 continue
             if kind == CUT_BACK:
-                kind, tasks = JOIN, parts
+                kind, tasks = GATHER, parts
                 continue
             if kind == BARE:
                 kind, tasks = SUM, all_blocks
@@ -361,7 +361,7 @@ def ascend_together(
                 if judge(fast, -(total + 0.5 * square / l2)):
                     kind, fresh = RETURN, False
                     continue
-            ahead_now = fresh = kind == JOIN
+            ahead_now = fresh = kind == GATHER
             ends_pass = not ahead_now
         elif kind == MERGE:
             together, apart = 0.0, 0.0

@@ -18,7 +18,7 @@ from ..tuning import (
     WORTH_A_MERGE,
     WORTH_A_TEAM,
 )
-from .ascent_blocks import SETTINGS, ascend_together
+from .ascent_blocks import PHASE_SETTINGS, ascend_together
 from .tuning import LOOK_PIECES
 
 __all__ = ["Team", "team_for"]
@@ -49,7 +49,7 @@ class Team:
         p, outcome = self.problem, np.zeros(4)
         worth = WORTH_A_MERGE * p.d
         plan = (MERGE_PIECES, self.stretches, p.stored / max(p.n, 1), worth)
-        board, phase = new_board(BOARD), np.zeros(SETTINGS)
+        board, phase = new_board(BOARD), np.zeros(PHASE_SETTINGS)
         sums = np.zeros((len(self.ends) + MERGE_PIECES, TASK_SUMS))
         best = (np.empty(p.n), np.empty(p.d), np.empty(p.n))
         of_rows = (np.empty(p.n) for _ in range(3))

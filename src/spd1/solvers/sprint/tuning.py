@@ -79,7 +79,7 @@ EASY_ROUGH = 1e5  # of losses with corners: momentum does the rest, ...
 EASY_FEW_COLUMNS = 10.0  # ... but smooth corners on few dense columns do it sooner
 # Squared hinges on dense data, above HARD_PIECES: visits with momentum, or Newton's steps where
 # there are PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
-# 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means from 200 to 200,000: auto took
+# 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means of 200 to 200,000: auto took
 # 1.0 of the time of the best method on 43 of 60, 2.9 at most; before 1.0 to 30
 HARD_PIECES, PIECES_APART = 100.0, 2.5
 MOST_ASCENT_OF_PIECES, NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES = 800.0, 400.0, 200.0

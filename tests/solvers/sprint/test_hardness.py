@@ -1,0 +1,88 @@
+"""How long visits to rows are worth a try, and who goes on where they are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spd1 import L2, Problem, solve
+from spd1.kernel.rng import key_of
+from spd1.solvers.sprint import choice, hardness, workers
+from spd1.solvers.sprint.choice import kind_of, next_kind
+from spd1.solvers.sprint.hardness import hard_pieces, passes_worth, row_ratio
+from spd1.solvers.sprint.tuning import FEWEST_ROUGH_ASCENT, MOST_ASCENT, MOST_ROUGH_ASCENT
+from spd1.solvers.sprint.workers import AscentWorker
+
+
+def problem_of(n, d, loss="squared_hinge", l2=1e-6, noise=2.0, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, d))
+    signal = A @ rng.standard_normal(d) / np.sqrt(d) + noise * rng.standard_normal(n)
+    return Problem(A, np.where(signal > 0.0, 1.0, -1.0), loss, L2(l2))
+
+
+def test_the_ratio_is_the_mean_of_a_rows_square_over_l2():
+    p = problem_of(30, 20, l2=0.1)
+    A = p.grid.dense_rows()
+    mean = np.mean([p.c[i] * (A[i] @ A[i]) / (0.1 * p.gamma) for i in range(p.n)])
+    assert row_ratio(p) == pytest.approx(mean)
+
+
+def test_corners_are_worth_more_passes_the_more_columns_there_are():
+    few, more = (passes_worth(problem_of(4 * d, d, "hinge")) for d in (150, 300))
+    assert FEWEST_ROUGH_ASCENT <= few < more <= MOST_ROUGH_ASCENT
+    assert passes_worth(problem_of(30, 20, "hinge")) == FEWEST_ROUGH_ASCENT
+    rows = sp.random_array((4000, 3500), density=1e-2, rng=np.random.default_rng(0), format="csr")
+    assert passes_worth(Problem(rows, np.ones(4000), "hinge", L2(1.0))) == MOST_ROUGH_ASCENT
+    assert passes_worth(problem_of(400, 150, "logistic")) == MOST_ASCENT
+
+
+def test_hard_pieces_go_to_momentum_or_to_newtons_steps():
+    assert kind_of(problem_of(300, 200)) == "ascent"
+    tall = problem_of(600, 150)
+    assert hard_pieces(tall)
+    assert kind_of(tall) == "newton-cg"
+    assert not hard_pieces(problem_of(600, 150, l2=1.0))
+    assert not hard_pieces(problem_of(600, 150, "logistic"))
+    assert next_kind("newton-cg", tall) == "ascent"
+    assert next_kind("ascent", tall) == "newton-cg"
+    assert next_kind("newton-cg, then ascent", tall) == ""
+
+
+@pytest.mark.parametrize(
+    ("shape", "limits", "way"),
+    [
+        ((600, 150), ("NEWTON_CG_OF_PIECES", "SMALL_WORK"), "newton-cg, then ascent"),
+        ((300, 200), ("MOST_ASCENT_OF_PIECES", "LITTLE_ASCENT"), "ascent, then newton-cg"),
+    ],
+)
+def test_who_gives_up_is_followed_by_the_other(shape, limits, way, monkeypatch):
+    for name, value in zip(limits, (20.0, 0.0), strict=True):
+        room = workers if hasattr(workers, name) else hardness
+        monkeypatch.setattr(room, name, value)
+    p = problem_of(*shape, l2=1e-4)
+    found = solve(p, tol=1e-8)
+    assert found.method.startswith(f"auto: {way}")
+    assert found.converged
+    best = solve(p, "interior", tol=1e-12)
+    assert found.dual <= best.primal * (1.0 + 1e-12)
+    assert found.primal - best.primal <= found.gap + 1e-12
+
+
+def test_ascent_goes_on_from_a_feasible_point():
+    p = problem_of(40, 30, "hinge", l2=0.01)
+    y = -0.5 * p.b
+    worker = AscentWorker(p, key_of(0))
+    worker.start_from(np.zeros(p.d), y)
+    assert pytest.approx(p.grid.dense_rows().T @ (p.c * y)) == worker.G
+    looks, _ = worker.run((1e-8, 0.0, 400.0, 400.0), record := np.empty((64, 4)))
+    assert record[looks - 1, 3] <= 1e-8 * record[looks - 1, 1]
+
+
+def test_corners_on_much_data_are_visited_unless_it_can_be_separated(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_ENTRIES", 1_000)
+    assert kind_of(problem_of(300, 100, "hinge", l2=1e-3)) == "ascent"
+    assert kind_of(problem_of(300, 100, "hinge", l2=10.0)) == ""  # l2 holds rows back
+    assert kind_of(problem_of(110, 100, "hinge", l2=1e-6)) == ""
+    assert kind_of(problem_of(300, 100, "logistic", l2=1e-3)) == ""
