@@ -66,7 +66,9 @@ from .tuning import (
 __all__ = ["PHASE_SETTINGS", "ascend_together"]
 
 MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge, ...
-AHEAD, CUT_BACK, GATHER, JUDGE, RETURN, BARE, SUM, WHOLE = range(6, 14)  # ... and those of momentum
+GO_AHEAD, CUT_BACK, GATHER, JUDGE, RETURN, BARE, SUM, WHOLE = range(
+    6, 14
+)  # ... and those of momentum
 HOW_CAREFUL, HOW_NEAR, HOW_FAR = 0, 1, 2  # settings of a phase that are no whole numbers
 PHASE_SETTINGS = 3
 VISITED = 5  # numbers that a visit hands back: moved, gap, size, shift, rows that go on
@@ -258,12 +260,12 @@ def ascend_together(
                 add_up(G, G, copies, unit, True, settings[HOW_CAREFUL], low, high, strip, sums[k])
             elif what == RENEW:
                 renew(G, copies, cut(d, parts, k), cut(d, parts, k + 1))
-            elif fast is not None and what >= AHEAD:
+            elif fast is not None and what >= GO_AHEAD:
                 low, high = cut(d, parts, k - pieces), cut(d, parts, k - pieces + 1)
                 mine, next_one = cut(n, all_blocks, k), cut(n, all_blocks, k + 1)
-                if what == AHEAD and k < pieces:
+                if what == GO_AHEAD and k < pieces:
                     rows_ahead(b, loss, settings[HOW_FAR], y, y_last, ends[k], ends[k + 1], over_by)
-                elif what == AHEAD:
+                elif what == GO_AHEAD:
                     columns_ahead(settings[HOW_FAR], G, G_last, low, high)
                     renew(G, copies, low, high)
                 elif what == CUT_BACK:
@@ -335,8 +337,8 @@ def ascend_together(
                 kind, tasks = MERGE, parts
                 continue
             ends_pass = stop == active
-        elif fast is not None and kind >= AHEAD:
-            if kind == AHEAD:
+        elif fast is not None and kind >= GO_AHEAD:
+            if kind == GO_AHEAD:
                 kind, tasks = CUT_BACK, all_blocks
                 continue
             if kind == CUT_BACK:
@@ -463,7 +465,7 @@ def ascend_together(
                 kind, tasks = BARE, parts
             continue
         if moving and (begin or ends_pass):
-            kind, tasks = AHEAD, pieces + parts
+            kind, tasks = GO_AHEAD, pieces + parts
             continue
         if begin or ends_pass or ahead_now:  # the beginning of a pass
             shuffle(rows, active, block, key, drawn, blocks, order)
