@@ -120,7 +120,7 @@ def test_every_layout_goes_on(layout, loss, method, tile, tmp_path):
 
 def test_auto_goes_on_inside_a_sprint_and_after_it(tmp_path):
     def problem():
-        return labelled(200, 150, "hinge", L2(1e-7), sp.csr_array)
+        return labelled(240, 150, "hinge", L2(1e-6), sp.csr_array)
 
     whole = solve(problem(), tol=1e-9)
     assert whole.method.startswith("auto: ascent, then newton")

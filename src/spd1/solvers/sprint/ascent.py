@@ -25,8 +25,8 @@ from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
     FAR_TOO_SLOW,
-    LONG_STRETCH,
     MEAN_BEND,
+    MOMENTUM_STRETCH,
     NEXT_MARK,
     STRETCH,
     UNJUDGED_SHARE,
@@ -201,7 +201,7 @@ def ascend(
     while looks < len(record):
         stretch = STRETCH
         if fast is not None and fast[ON] > 0.0:
-            stretch = LONG_STRETCH
+            stretch = MOMENTUM_STRETCH
         for _ in range(stretch):
             if active == 0:
                 break

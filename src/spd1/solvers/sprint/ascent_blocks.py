@@ -54,8 +54,8 @@ from .momentum import BEST, ON, SINCE, columns_ahead, judge, momentum, rows_ahea
 from .tuning import (
     APART_ENOUGH,
     FALLEN,
-    LONG_STRETCH,
     MEAN_BEND,
+    MOMENTUM_STRETCH,
     NEXT_MARK,
     STRETCH,
     UNJUDGED_SHARE,
@@ -66,7 +66,7 @@ from .tuning import (
 __all__ = ["PHASE_SETTINGS", "ascend_together"]
 
 MEASURE, LOOK, SIEVE = range(3, 6)  # kinds of phases beside those of a merge, ...
-GO_AHEAD, CUT_BACK, GATHER, JUDGE, RETURN, BARE, SUM, WHOLE = range(
+GO_AHEAD, CUT_BACK, GATHER, JUDGE, TAKE_BACK, BARE, SUM, WHOLE = range(
     6, 14
 )  # ... and those of momentum
 HOW_CAREFUL, HOW_NEAR, HOW_FAR = 0, 1, 2  # settings of a phase that are no whole numbers
@@ -279,10 +279,10 @@ def ascend_together(
                     sums[k, 0] = conjugates(b, c, loss, y, ends[k], ends[k + 1])
                 elif what == JUDGE:
                     look_along_columns(G, l1, low, high, sums[k])
-                elif what == RETURN and k < pieces:
+                elif what == TAKE_BACK and k < pieces:
                     for i in range(ends[k], ends[k + 1]):
                         y[i] = y_last[i]
-                elif what == RETURN:
+                elif what == TAKE_BACK:
                     for j in range(low, high):
                         G[j] = G_last[j]
                 elif what == BARE:
@@ -361,7 +361,7 @@ def ascend_together(
                 for k in range(pieces, pieces + parts):
                     square += sums[k, 0]
                 if judge(fast, -(total + 0.5 * square / l2)):
-                    kind, fresh = RETURN, False
+                    kind, fresh = TAKE_BACK, False
                     continue
             ahead_now = fresh = kind == GATHER
             ends_pass = not ahead_now
@@ -443,7 +443,7 @@ def ascend_together(
             over = ahead <= wanted or passes + 1.0 >= budget
             stretch = STRETCH
             if fast is not None and fast[ON] > 0.0:
-                stretch = LONG_STRETCH
+                stretch = MOMENTUM_STRETCH
             over = over or active == 0 or since_look >= stretch
             if not over and passes >= next_mark:
                 bearable = left - passes

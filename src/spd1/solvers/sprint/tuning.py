@@ -31,7 +31,7 @@ MOST_EASY_ENTRIES = 400_000_000  # the same where a few visits to every row will
 ENTRIES_A_CALL = 5e7  # read in a call, at most, ...
 FEWEST_PASSES = 12.0  # ... but so many passes
 ENTRIES_OF_MUCH, FEWEST_OF_MUCH = 2.5e8, 4.0  # the same of larger data: a second or a few; ...
-DENSE_OF_MUCH = 8.0  # ... times this where entries are dense
+DENSE_OF_MUCH = 24.0  # ... times this where entries are dense
 MOST_ASCENT = 60.0  # passes, then others: smooth losses; ...
 # ... hinges at least and at most so many, and between the two what an interior-point method costs.
 # 1 million dense entries, n / d from 1.3 to 10, l2 from 1e-1 to 1e-4 of a column's mean square:
@@ -58,9 +58,9 @@ CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
 TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 STRETCH = 10  # passes at most between two looks, ...
-# ... and with momentum: passes over few rows, and a look is two over all. 5309 x 1264, hinge, 10,
-# 20 and 40: 725, 466 and 446 passes; seven smaller ones 0.8 and 0.7 of the passes of 10
-LONG_STRETCH = 20
+# ... and with momentum: passes over few rows, and a look is two over all. Nine hinges, 1140 x 877
+# to 5309 x 1264: 20, 30 and 50 took 0.82, 0.75 and 0.70 of the passes of 10, 50 more than 30 on two
+MOMENTUM_STRETCH = 30
 UNTIL_SLOW = 8.0  # passes before their pace tells whether there is any hope, ...
 UNJUDGED_SHARE = 0.1  # ... or this share of all that there may be, if that is more
 NEXT_MARK = 1.5  # times as many passes: when the pace since then is looked at again
