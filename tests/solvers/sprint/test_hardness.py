@@ -70,6 +70,15 @@ def test_who_gives_up_is_followed_by_the_other(shape, limits, way, monkeypatch):
     assert found.primal - best.primal <= found.gap + 1e-12
 
 
+def test_squared_hinges_of_short_rows_take_products():
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 200, (300, 4)).ravel()
+    A = sp.csr_array((np.ones(1200), (np.repeat(np.arange(300), 4), columns)), shape=(300, 200))
+    b = np.where(A @ rng.standard_normal(200) > 0.0, 1.0, -1.0)
+    assert kind_of(Problem(A, b, "squared_hinge", L2(1e-2))) == "newton-cg"
+    assert kind_of(Problem(A[:150], b[:150], "squared_hinge", L2(1e-2))) == "ascent"
+
+
 def test_ascent_goes_on_from_a_feasible_point():
     p = problem_of(40, 30, "hinge", l2=0.01)
     y = -0.5 * p.b

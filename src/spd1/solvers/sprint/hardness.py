@@ -6,7 +6,7 @@ from ...kernel.prices import prices, rates
 from ...problem import Problem
 from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
 from ..newton.tuning import TALL
-from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY
+from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY, VERY_TALL
 from .tuning import (
     FEW_ENTRIES,
     FEWEST_ROUGH_ASCENT,
@@ -16,7 +16,7 @@ from .tuning import (
     MOST_ROUGH_ASCENT,
 )
 
-__all__ = ["dense_pieces", "hard_pieces", "passes_worth", "row_ratio"]
+__all__ = ["hard_pieces", "in_pieces", "passes_worth", "row_ratio"]
 
 
 def row_ratio(problem: Problem) -> float:
@@ -26,22 +26,25 @@ def row_ratio(problem: Problem) -> float:
     return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
 
 
-def dense_pieces(problem: Problem) -> bool:
-    """Whether this is dense data, not little, and a loss in quadratic pieces with l2."""
+def in_pieces(problem: Problem) -> bool:
+    """Whether the loss is made of quadratic pieces, as a squared hinge is, and there is l2."""
     p = problem
-    pieces = p.gamma > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
-    return pieces and p.grid.dense and p.stored > LARGE_DATA and p.mu > 0.0
+    return p.gamma > 0.0 and p.mu > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
 
 
 def hard_pieces(problem: Problem) -> bool:
-    """Whether l2 hardly holds the rows of such data back.
+    """Whether l2 hardly holds the rows of such a problem back.
 
     Where labels are noisy most rows stay within their pieces, and few products make a step. Where
     data can be separated few do, and their number is that of the columns: products are many, and
-    are given up for visits with momentum.
+    are given up for visits with momentum. Tall dense data has a small matrix of its columns, and
+    on little dense data any way is short.
     """
     p = problem
-    return dense_pieces(p) and p.n <= TALL * p.d and row_ratio(p) > HARD_PIECES
+    if not in_pieces(p) or (p.grid.dense and p.stored <= LARGE_DATA):
+        return False
+    tall = TALL if p.grid.dense else VERY_TALL
+    return p.n <= tall * p.d and row_ratio(p) > HARD_PIECES
 
 
 def passes_worth(problem: Problem) -> float:

@@ -77,11 +77,12 @@ EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
 EASY_ROUGH = 1e5  # of losses with corners: momentum does the rest, ...
 EASY_FEW_COLUMNS = 10.0  # ... but smooth corners on few dense columns do it sooner
-# Squared hinges on dense data, above HARD_PIECES: visits with momentum, or Newton's steps where
-# there are PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
+# Squared hinges above HARD_PIECES: visits with momentum, or Newton's steps where there are
+# PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
 # 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means of 200 to 200,000: auto took
 # 1.0 of the time of the best method on 43 of 60, 2.9 at most; before 1.0 to 30
 HARD_PIECES, PIECES_APART = 100.0, 2.5
+SHORT_PIECES = 6  # entries of a sparse row, up to which products with all of them take less
 MOST_ASCENT_OF_PIECES, NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES = 800.0, 400.0, 200.0
 EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 # Hinges on such data from HARD_ROUGH on, but for data with few rows a column and a larger mean. 26
