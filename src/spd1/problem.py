@@ -17,7 +17,7 @@ from .errors import DataError
 from .late import late
 from .losses import as_loss
 from .regularizers import as_regularizer
-from .terms import NO_REACH, dual_guess, loss_terms, loss_terms_near, net_terms
+from .terms import NO_REACH, dot, dual_guess, loss_terms, loss_terms_near, net_terms
 
 __all__ = ["Problem"]
 
@@ -276,7 +276,7 @@ class Problem:
             start = self.primal(self.reg.minimiser(self.d))
         if self.label_kind != "real" or np.all(self.b == self.b[0]):
             return start
-        level = np.full(self.n, float(self.c @ self.b))
+        level = np.full(self.n, dot(self.c, self.b))
         constant = float(self.row_sums(level, np.zeros(self.n))[0])
         return min(start, constant) if constant > 0.0 else start
 
@@ -286,7 +286,7 @@ class Problem:
         if self.label_kind == "sign":
             value, other = float(self.loss.phi(0.0, 1.0)), float(self.loss.phi(0.0, -1.0))
             if value != other:
-                positive = float(self.c @ (self.b > 0.0))
+                positive = dot(self.c, self.b > 0.0)
                 value = positive * value + (1.0 - positive) * other
         else:
             nothing = np.zeros(self.n)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernel.jit import kernel
 from ..problem import ROUNDED, SUBTLE
-from ..terms import NO_REACH, loss_terms_near
+from ..terms import NO_REACH, loss_terms_near, size_of
 from .balance import mended
 from .free_columns import FreeColumns, free_columns_of
 from .tuning import SNAPPED
@@ -152,7 +152,7 @@ def rounding_shows(problem: Problem, y: np.ndarray) -> bool:
             float(np.min(high, where=high > 0.0, initial=math.inf)),
             -float(np.max(low, where=low < 0.0, initial=-math.inf)),
         )
-    size = math.sqrt(problem.grid.square_sum) * float(np.linalg.norm(problem.c * y))
+    size = math.sqrt(problem.grid.square_sum) * size_of(problem.c * y)
     return bool(not ROUNDED * size <= SUBTLE * least)
 
 
@@ -166,5 +166,5 @@ def tight(problem: Problem) -> np.ndarray:
 
 def rounded(problem: Problem, y: np.ndarray) -> Vicinity:
     """How far rounding may have moved v from -A'(c y)."""
-    size = ROUNDED * float(np.linalg.norm(problem.c * y))
+    size = ROUNDED * size_of(problem.c * y)
     return Vicinity(np.zeros(problem.n), size * np.sqrt(problem.column_norms_squared))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.jit import helper, kernel
-from ..terms import NO_REACH
+from ..terms import NO_REACH, size_of
 from .feasible import scaled_inside
 from .points import DualPoint, Pair, dual_here, feasible_dual, pair_of, zero_dual
 from .tuning import CANCELLED, ROUGHLY, SECTIONS
@@ -132,7 +132,7 @@ def _best_multiple_of_plain(problem: Problem, y: np.ndarray) -> DualPoint:
     """The same where |v| is all that the regularizer, l2/2 |x|^2, asks of v."""
     p = problem
     v = p.adjoint(p.c * y)
-    ends = (np.zeros(p.n), np.zeros(1)), (y, np.array([math.sqrt(v @ v)]))
+    ends = (np.zeros(p.n), np.zeros(1)), (y, np.array([size_of(v)]))
     rest = p.b, p.c, p.loss, p.net
     at_zero, at_one = dual_at_ends(*ends, *rest)
     choices = [(at_zero, 0.0), (at_one, 1.0)]

@@ -29,6 +29,7 @@ from .tuning import (
     FAINT_ROWS,
     FAINT_WIDE_ROWS,
     FEW_A_ROW,
+    FEW_ALIKE_COLUMNS,
     FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
     HARD_PIECES,
@@ -133,7 +134,17 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if gram_is_cheap(p):
         return "gram" if few_tall_columns(p) else ""
-    return "descent" if p.stored <= COLUMNS_COPY or not p.grid.row_major else ""
+    if not p.grid.row_major:
+        return "descent"
+    copied = p.stored <= MUCH_DATA or (p.stored <= COLUMNS_COPY and not columns_alike(p))
+    return "descent" if copied else ""
+
+
+def columns_alike(problem: Problem) -> bool:
+    """Whether sparse rows of a logistic loss have few columns, and several entries of them each."""
+    p = problem
+    few = p.d <= FEW_ALIKE_COLUMNS and p.n >= VERY_TALL * p.d
+    return few and p.loss.probabilities and p.stored > FEW_A_ROW * p.n
 
 
 def steps_do_better(problem: Problem) -> bool:
