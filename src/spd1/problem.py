@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class Problem:
         other = self._twin()
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
-        for name in ("dual_bounds", "free_columns", "start_value"):
+        for name in ("dual_bounds", "free_columns", "start_value", "mu"):
             other.__dict__.pop(name, None)
         other.notes = {}
         return other
@@ -183,7 +184,7 @@ class Problem:
             return loss_terms_near(u, y, np.zeros(len(u)), *rows)  # type: ignore[no-any-return]
         return loss_terms(u, y, *rows)  # type: ignore[no-any-return]
 
-    @property
+    @late
     def label_kind(self) -> str:
         """What the labels are: 'sign', 'real' or 'count'."""
         return str(self.loss.label_kind)
@@ -284,7 +285,7 @@ class Problem:
     def value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":
-            value, other = float(self.loss.phi(0.0, 1.0)), float(self.loss.phi(0.0, -1.0))
+            value, other = self._of_labels("phi")
             if value != other:
                 positive = float(self.c @ (self.b > 0.0))
                 value = positive * value + (1.0 - positive) * other
@@ -292,6 +293,21 @@ class Problem:
             nothing = np.zeros(self.n)
             value = float(self.row_sums(nothing, nothing)[0])
         return value if math.isfinite(value) else math.inf
+
+    @late
+    def conjugate_at_zero(self) -> float:
+        """The sum of phi*(0): what y = 0 costs, and zero where a loss can be zero."""
+        if self.label_kind == "sign":
+            star, other = self._of_labels("conjugate")
+            if star == other:
+                return star
+        nothing = np.zeros(self.n)
+        return float(self.row_sums(nothing, nothing)[1])
+
+    def _of_labels(self, name: str) -> tuple[float, float]:
+        """A function of the loss at zero, for either label."""
+        kind: Any = type(self.loss)
+        return at_zero(self.loss, name) if self.loss else at_zero_of(kind, name)
 
     @property
     def R(self) -> float:
@@ -308,12 +324,12 @@ class Problem:
         """Lipschitz constant of the loss."""
         return float(self.loss.L)
 
-    @property
+    @late
     def gamma(self) -> float:
         """Smoothness: phi is (1/gamma)-smooth."""
         return float(self.loss.gamma)
 
-    @property
+    @late
     def mu(self) -> float:
         """Strong convexity of the regularizer."""
         return self.reg.mu
@@ -334,6 +350,18 @@ class Problem:
         """The paper's second condition number d R'^2 / (n mu gamma)."""
         product = self.n * self.mu * self.gamma
         return self.d * self.R_prime**2 / product if product > 0 else math.inf
+
+
+def at_zero(loss: Any, name: str) -> tuple[float, float]:
+    """A function of a loss at zero, for either label."""
+    ask = getattr(loss, name)
+    return float(ask(0.0, 1.0)), float(ask(0.0, -1.0))
+
+
+@cache
+def at_zero_of(kind: type, name: str) -> tuple[float, float]:
+    """The same of a loss without numbers of its own: found once, as that takes microseconds."""
+    return at_zero(kind(), name)
 
 
 def grid_of(A: Any) -> Grid:
@@ -374,9 +402,9 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
             )
         raise DataError(f"b holds text, {first!r} for one: {hint}")
     labels = np.array(as_real(labels, "b"), dtype=np.float64)
-    labels.flags.writeable = False
+    labels.setflags(write=False)
     name, kind = type(loss).__name__, loss.label_kind
-    if kind == "sign" and (np.abs(labels) == 1.0).all():
+    if kind == "sign" and np.count_nonzero(np.abs(labels) == 1.0) == n:
         return labels
     if not np.isfinite(labels).all():
         raise DataError("b has NaN or infinite values")
@@ -428,5 +456,5 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
                 "sample_weight is zero everywhere" if total == 0 else "sample_weight is too large"
             )
         weights /= total
-    weights.flags.writeable = False
+    weights.setflags(write=False)
     return weights

@@ -164,13 +164,16 @@ class ElasticNet:
     upper: Any = math.inf
 
     def __post_init__(self) -> None:
+        if self.scalar and self._in_order():
+            return  # the usual case, without a dozen small arrays; NaN is in no order
         for name in FIELDS:
             value = getattr(self, name)
             number = _numbers(value, name)
             if number is not value:
                 object.__setattr__(self, name, number)
+        self.__dict__.pop("scalar")  # of what was given
         if self.scalar and self._in_order():
-            return  # the usual case, without a dozen small arrays
+            return
         for name in ("l1", "l2"):
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):

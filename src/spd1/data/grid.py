@@ -77,8 +77,8 @@ class Grid:
         return grid
 
     def _given(self, square_sum: float) -> None:
-        for name in ("square sum", "square sum" + BY_CREW):
-            self.facts.known[name] = square_sum, 0.0
+        known = self.facts.known
+        known["square sum"] = known["square sum" + BY_CREW] = square_sum, 0.0
 
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Grid:
         """The same grid, whose operations are told to this ledger; facts found are shared.

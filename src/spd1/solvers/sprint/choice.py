@@ -114,7 +114,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
-    if surely_easy(p) or newton_suits(p):
+    if p.gamma > 0.0 and (surely_easy(p) or newton_suits(p)):
         return newton_kind(p)
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):

@@ -60,14 +60,14 @@ def label_of(kind: str) -> str:
     return f"auto: {kind} ({REASONS[kind.rpartition(THEN)[2]]})"
 
 
-def at_the_start(problem: Problem, ledger: Ledger) -> Progress:
+def at_the_start(problem: Problem, ledger: Ledger, floor: float | None = None) -> Progress:
     """Row of x = 0 and y = 0: no loss of these is negative, so nothing is below D(0) = 0.
 
     It costs nothing, because the floor of relative gaps needs the same value. Callbacks count looks
     and don't hear of it.
     """
     start = problem.value_at_zero
-    rel_gap = relative(start, start, 0.0, floor_of(problem))
+    rel_gap = relative(start, start, 0.0, floor_of(problem) if floor is None else floor)
     return noted(ledger, 0.0, 0.0, start, 0.0, start, rel_gap)
 
 
