@@ -54,6 +54,7 @@ CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
 # 0.003
 TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
+LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks
 UNTIL_SLOW = 8.0  # passes before their pace tells whether there is any hope, ...
 UNJUDGED_SHARE = 0.1  # ... or this share of all that there may be, if that is more
