@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .data.chunked import ChunkedGrid, is_chunked
-from .data.convert import as_real, plain_array, with_square_sum
+from .data.convert import DOUBLE, as_real, plain_array, with_square_sum
 from .data.crew import Crew
 from .data.facts import Facts, Reads
 from .data.grid import Grid
@@ -133,8 +133,9 @@ class Problem:
 
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Problem:
         """The same problem; what is read of its data is told to this ledger, by the crew's work."""
-        other = self._twin()
-        other.grid, other.facts = self.grid.watched(ledger, crew), self.facts.view()
+        other: Problem = object.__new__(type(self))
+        grid, facts = self.grid.watched(ledger, crew), self.facts.view()
+        other.__dict__.update(self.__dict__, grid=grid, facts=facts)
         return other
 
     def _twin(self) -> Problem:
@@ -306,8 +307,11 @@ class Problem:
 
     def _of_labels(self, name: str) -> tuple[float, float]:
         """A function of the loss at zero, for either label."""
-        kind: Any = type(self.loss)
-        return at_zero(self.loss, name) if self.loss else at_zero_of(kind, name)
+        try:
+            kind: Any = type(self.loss)
+            return known_at_zero(kind, self.loss, name)
+        except TypeError:  # a loss that holds an array has no hash
+            return at_zero(self.loss, name)
 
     @property
     def R(self) -> float:
@@ -358,10 +362,11 @@ def at_zero(loss: Any, name: str) -> tuple[float, float]:
     return float(ask(0.0, 1.0)), float(ask(0.0, -1.0))
 
 
-@cache
-def at_zero_of(kind: type, name: str) -> tuple[float, float]:
-    """The same of a loss without numbers of its own: found once, as that takes microseconds."""
-    return at_zero(kind(), name)
+@lru_cache(maxsize=64)
+def known_at_zero(kind: Any, loss: Any, name: str) -> tuple[float, float]:
+    """The same, found once: that takes microseconds. Tuples of two kinds may be equal."""
+    del kind
+    return at_zero(loss, name)
 
 
 def grid_of(A: Any) -> Grid:
@@ -385,6 +390,8 @@ def check_point(value: Any, size: int, name: str) -> np.ndarray:
 
 
 def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
+    if type(b) is np.ndarray and b.dtype is DOUBLE and b.shape == (n,):  # nearly always
+        return _own_labels(b, n, loss)
     labels = plain_array(b, "b")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -401,7 +408,12 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
                 "which takes any labels"
             )
         raise DataError(f"b holds text, {first!r} for one: {hint}")
-    labels = np.array(as_real(labels, "b"), dtype=np.float64)
+    return _own_labels(as_real(labels, "b"), n, loss)
+
+
+def _own_labels(given: np.ndarray, n: int, loss: Any) -> np.ndarray:
+    """A copy of labels or targets that the loss can be of."""
+    labels = np.array(given, dtype=np.float64)
     labels.setflags(write=False)
     name, kind = type(loss).__name__, loss.label_kind
     if kind == "sign" and np.count_nonzero(np.abs(labels) == 1.0) == n:

@@ -175,6 +175,17 @@ def _frozen(values: np.ndarray) -> np.ndarray:
     return view
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def _finite_sum(values: np.ndarray) -> float:
+    """A sum that no entry can be infinite in: of squares if they lie in one piece.
+
+    A dot product is twice as fast as a sum.
+    """
+    if values.ndim == 1:
+        return float(np.dot(values, values))
+    return float(values.sum(dtype=values.dtype))
+
+
 def _refuse_non_finite(A: Dense | CSR | CSC) -> float:
     """A finite sum proves every term finite; only otherwise are entries looked at, in blocks.
 
@@ -184,13 +195,9 @@ def _refuse_non_finite(A: Dense | CSR | CSC) -> float:
     if flat.ndim > 1:
         flat = values.T if values.flags.f_contiguous else values
         flat = flat.reshape(-1) if flat.flags.c_contiguous else flat
-    if flat.ndim == 1:  # a dot product is twice as fast as a sum, and warns of nothing
-        squares = total = float(np.dot(flat, flat))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares, total = math.nan, float(values.sum(dtype=values.dtype))
+    total = _finite_sum(flat)
     if math.isfinite(total):
-        return squares
+        return total if flat.ndim == 1 else math.nan
     if not isinstance(A, Dense):
         stored = np.flatnonzero(~np.isfinite(values))
         if len(stored):

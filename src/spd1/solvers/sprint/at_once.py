@@ -19,7 +19,7 @@ from ...result import Progress, Result, Trace
 from .choice import BY_MATRIX, kind_of
 from .looks import Sprint, at_the_start, settle
 from .sprint import Call, Dash, called, entered, interrupted, row_of
-from .tuning import LITTLE_DATA, MODEST, TO_ROUNDING
+from .tuning import LITTLE_DATA, TO_ROUNDING
 
 __all__ = ["LateTrace", "solved_at_once"]
 
@@ -47,6 +47,7 @@ class LateTrace(Trace):
         return found
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, and certified as such
 def solved_at_once(
     problem: Problem, tol: float, key: np.uint64, ledger: Ledger
 ) -> Result | Dash | None:
@@ -56,24 +57,6 @@ def solved_at_once(
     """
     if not problem.reg.scalar or problem.stored > LITTLE_DATA or tol < TO_ROUNDING:
         return None
-    if nothing_overflows(problem):
-        return _at_once(problem, tol, key, ledger)
-    with np.errstate(all="ignore"):  # what overflows is infinite, and certified as such
-        return _at_once(problem, tol, key, ledger)
-
-
-def nothing_overflows(problem: Problem) -> bool:
-    """Whether nothing outside of kernels can: these warn of nothing, and asking NumPy takes time.
-
-    Labels, l2 alone and one thread: all sums are made by kernels, and x is as far from what
-    float64 can hold as data and l2 are.
-    """
-    p = problem
-    alone = p.label_kind == "sign" and p.reg.l1 == 0.0 and p.grid.crew is None
-    return alone and p.mu * MODEST > 1.0 and p.grid.square_sum < MODEST
-
-
-def _at_once(problem: Problem, tol: float, key: np.uint64, ledger: Ledger) -> Result | Dash | None:
     kind = kind_of(problem, tol)
     if not kind or kind in BY_MATRIX:
         return None

@@ -277,8 +277,10 @@ def too_hard_for_products(problem: Problem) -> bool:
     matrices took half the time.
     """
     p, worth = problem, worth_of_a_gram(problem)
-    l2 = np.asarray(p.reg.l2, dtype=float)
-    least = float(l2[l2 > 0.0].min())
+    least = p.mu
+    if least == 0.0:  # but for the columns without penalty
+        l2 = np.asarray(p.reg.l2, dtype=float)
+        least = float(l2[l2 > 0.0].min())
     bend = p.grid.square_sum / p.n / min(p.n, p.d)
     share = math.sqrt(bend / (least * p.gamma)) / worth
     if share > UNTRIED_SHARE and trial_pays(p, worth):

@@ -48,9 +48,10 @@ class Sprint(NamedTuple):
         if trace is None:
             trace = Trace()
             trace.rows = self.rows
-        return Result(
-            self.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, self.status, ledger.passes,
-            ledger.seconds, trace, label_of(self.kind), {}, c.floor, c.reach,
+        return Result.made_of(
+            x=self.x, y=c.y, primal=c.primal, dual=c.dual, gap=c.gap, rel_gap=c.rel_gap,
+            status=self.status, passes=ledger.passes, seconds=ledger.seconds, trace=trace,
+            method=label_of(self.kind), steps={}, floor=c.floor, reach=c.reach, staleness=None,
         )  # fmt: skip
 
 

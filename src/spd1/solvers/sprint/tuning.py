@@ -91,7 +91,6 @@ ENTRIES_A_COLUMN = 1.0  # ... entries a column, beyond which new numbers take lo
 PASSES_AN_EPOCH = 20.0  # where the kernels are called by name
 NEARLY_PROVEN = 3.0  # times tol: where the certificate ends above what the kernel saw, it goes on
 LESS_PROVEN = 0.9  # of the gap proven the last time: what is smaller is a reason to go on again
-MODEST = 1e100  # sums of squares below it, and an l2 above one over it, are far from any overflow
 LITTLE_DATA = 500_000  # entries: one call of a kernel takes milliseconds, and no one watches it
 SMALL_COPY = 100_000  # entries that may be copied to have rows where there are columns: 1 MB
 COLUMNS_COPY = 300_000  # the same the other way round, with l1: 4 MB, and a few passes
