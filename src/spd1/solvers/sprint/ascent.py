@@ -206,12 +206,14 @@ def ascend(
         stored += A.line_length(i)
         reach[i] = c[i] * own_square(A, i) / l2
         total += reach[i]
-        start += c[i] * loss.phi(0.0, b[i])
         if reach[i] > 0.0:
             rows[count] = i
             count += 1
         else:
             y[i] = loss.derivative(0.0, b[i])
+    if fast is None:
+        for i in range(n):  # alone, and so many rows at a time: most of these losses are logarithms
+            start += c[i] * loss.phi(0.0, b[i])
     of_moves = gap_of_moves(total / max(count, 1), MEAN_BEND * loss.curvature(0.0, b[0]))
     active, passes, looks, near = count, 0.0, 0, math.inf
     drawn, largest, visits = 0, 0.0, 0
@@ -283,7 +285,7 @@ def ascend(
             break
         if looks > 1 and passes > judged and hopeless(record, looks, tol * size, left, looks // 2):
             break
-        if watch == KINKS:
+        if fast is not None:  # watch is KINKS, and so known when this is compiled
             active = awake(reach, b, loss, u, y, near, rows)
         elif visits > 1 and now > 0.0:  # what moves tell of the gap, as it has turned out
             off = min(max(gap / max(now * pace(now, before, long_before), 0.1 * now), 0.1), 10.0)
