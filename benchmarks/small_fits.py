@@ -39,7 +39,7 @@ def shortest(work: Callable[[], Any]) -> float:
 def line_of(one: Instance, tol: float) -> str:
     """A row of the table."""
     import spd1
-    from spd1.solvers.sprint.workers import AscentWorker, DescentWorker
+    from spd1.solvers.sprint.workers import AscentWorker, DescentWorker, NewtonCGWorker
 
     A, inside = one.columns if one.l1 > 0 else one.A, [0.0]
 
@@ -53,7 +53,8 @@ def line_of(one: Instance, tol: float) -> str:
     total, checked = shortest(fit), shortest(problem)
     if "in one kernel" not in result.method:
         return f"{total:9.0f} {checked:8.0f} {result.method}"
-    kernel = AscentWorker if "ascent" in result.method else DescentWorker
+    kinds = {"ascent": AscentWorker, "descent": DescentWorker, "newton": NewtonCGWorker}
+    kernel: Any = next(kinds[name] for name in kinds if name in result.method)
     call = kernel.run
 
     def clocked(self: Any, *arguments: Any) -> Any:

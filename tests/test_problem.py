@@ -275,3 +275,25 @@ def test_labels_zero_and_one_are_minus_one_and_one(name, b):
 def test_a_loss_has_one_spelling_and_others_are_understood(word, meant):
     with pytest.raises(ParameterError, match=f"unknown loss {word!r}: did you mean {meant!r}"):
         as_loss(word)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_values_at_zero_are_sums_of_the_loss_there(name):
+    rng = np.random.default_rng(5)
+    loss = as_loss(name)
+    b = np.where(rng.random(30) < 0.3, 1.0, -1.0)
+    b = b if loss.label_kind == "sign" else rng.random(30) + 0.5
+    p = Problem(rng.standard_normal((30, 4)), b, loss, L2(0.1), rng.random(30))
+    phi, star = (
+        sum(c * ask(0.0, t) for c, t in zip(p.c, p.b, strict=True))
+        for ask in (p.loss.phi, p.loss.conjugate)
+    )
+    assert p.value_at_zero == pytest.approx(phi, rel=1e-13)
+    assert p.conjugate_at_zero == pytest.approx(star, rel=1e-13, abs=1e-300)
+
+
+def test_another_regularizer_has_its_own_strong_convexity():
+    p = Problem(np.eye(3), [1.0, -1.0, 1.0], "hinge", L2(0.5))
+    assert p.mu == 0.5
+    assert p.with_regularizer(L2(0.25)).mu == 0.25
+    assert p.mu == 0.5

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .data.chunked import ChunkedGrid, is_chunked
-from .data.convert import as_real, plain_array, with_square_sum
+from .data.convert import DOUBLE, as_real, plain_array, with_square_sum
 from .data.crew import Crew
 from .data.facts import Facts, Reads
 from .data.grid import Grid
@@ -100,7 +101,7 @@ class Problem:
         other = self._twin()
         other.reg = as_regularizer(reg)
         other.net = other.reg.bind(self.d)
-        for name in ("dual_bounds", "free_columns", "start_value"):
+        for name in ("dual_bounds", "free_columns", "start_value", "mu"):
             other.__dict__.pop(name, None)
         other.notes = {}
         return other
@@ -132,8 +133,9 @@ class Problem:
 
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Problem:
         """The same problem; what is read of its data is told to this ledger, by the crew's work."""
-        other = self._twin()
-        other.grid, other.facts = self.grid.watched(ledger, crew), self.facts.view()
+        other: Problem = object.__new__(type(self))
+        grid, facts = self.grid.watched(ledger, crew), self.facts.view()
+        other.__dict__.update(self.__dict__, grid=grid, facts=facts)
         return other
 
     def _twin(self) -> Problem:
@@ -183,7 +185,7 @@ class Problem:
             return loss_terms_near(u, y, np.zeros(len(u)), *rows)  # type: ignore[no-any-return]
         return loss_terms(u, y, *rows)  # type: ignore[no-any-return]
 
-    @property
+    @late
     def label_kind(self) -> str:
         """What the labels are: 'sign', 'real' or 'count'."""
         return str(self.loss.label_kind)
@@ -209,13 +211,13 @@ class Problem:
         reg, d = self.reg, self.d
         if reg.mu > self.most_faint_l2:
             return None, None
-        flat = np.asarray(reg.l2) <= (0.0 if reg.mu == 0.0 and reg.scalar else self.faint_l2)
-        if reg.scalar and np.all(flat):
+        if reg.scalar and (reg.mu == 0.0 or np.all(reg.mu <= self.faint_l2)):  # all columns alike
             high = math.inf if reg.upper < math.inf else reg.l1
             low = -math.inf if reg.lower > -math.inf else -reg.l1
             if not (math.isfinite(high) or math.isfinite(low)):
                 return None, None
-            return np.full(d, low), np.full(d, high)
+            return filled(d, low), filled(d, high)
+        flat = np.asarray(reg.l2) <= self.faint_l2
         up = flat & np.isinf(reg.upper)
         down = flat & np.isinf(reg.lower)
         if not (np.any(up) or np.any(down)):
@@ -247,7 +249,8 @@ class Problem:
     def free_columns(self) -> np.ndarray:
         """Columns without penalty on an unbounded side: they ask v_j = 0 of it."""
         low, high = self.dual_bounds
-        if low is None or high is None:
+        alike = self.reg.scalar and self.reg.mu == 0.0  # then the first column speaks for all
+        if low is None or high is None or (alike and low[0] != 0.0 and high[0] != 0.0):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero((low == 0.0) | (high == 0.0))
 
@@ -274,9 +277,9 @@ class Problem:
             start = self.value_at_zero
         else:
             start = self.primal(self.reg.minimiser(self.d))
-        if self.label_kind != "real" or np.all(self.b == self.b[0]):
+        if self.label_kind != "real" or (self.b[-1] == self.b[0] and np.all(self.b == self.b[0])):
             return start
-        level = np.full(self.n, dot(self.c, self.b))
+        level = filled(self.n, dot(self.c, self.b))
         constant = float(self.row_sums(level, np.zeros(self.n))[0])
         return min(start, constant) if constant > 0.0 else start
 
@@ -284,7 +287,7 @@ class Problem:
     def value_at_zero(self) -> float:
         """The losses at x = 0; labels of two kinds make two of them."""
         if self.label_kind == "sign":
-            value, other = float(self.loss.phi(0.0, 1.0)), float(self.loss.phi(0.0, -1.0))
+            value, other = self._of_labels("phi")
             if value != other:
                 positive = dot(self.c, self.b > 0.0)
                 value = positive * value + (1.0 - positive) * other
@@ -292,6 +295,24 @@ class Problem:
             nothing = np.zeros(self.n)
             value = float(self.row_sums(nothing, nothing)[0])
         return value if math.isfinite(value) else math.inf
+
+    @late
+    def conjugate_at_zero(self) -> float:
+        """The sum of phi*(0): what y = 0 costs, and zero where a loss can be zero."""
+        if self.label_kind == "sign":
+            star, other = self._of_labels("conjugate")
+            if star == other:
+                return star
+        nothing = np.zeros(self.n)
+        return float(self.row_sums(nothing, nothing)[1])
+
+    def _of_labels(self, name: str) -> tuple[float, float]:
+        """A function of the loss at zero, for either label."""
+        try:
+            kind: Any = type(self.loss)
+            return known_at_zero(kind, self.loss, name)
+        except TypeError:  # a loss that holds an array has no hash
+            return at_zero(self.loss, name)
 
     @property
     def R(self) -> float:
@@ -308,12 +329,12 @@ class Problem:
         """Lipschitz constant of the loss."""
         return float(self.loss.L)
 
-    @property
+    @late
     def gamma(self) -> float:
         """Smoothness: phi is (1/gamma)-smooth."""
         return float(self.loss.gamma)
 
-    @property
+    @late
     def mu(self) -> float:
         """Strong convexity of the regularizer."""
         return self.reg.mu
@@ -334,6 +355,26 @@ class Problem:
         """The paper's second condition number d R'^2 / (n mu gamma)."""
         product = self.n * self.mu * self.gamma
         return self.d * self.R_prime**2 / product if product > 0 else math.inf
+
+
+def at_zero(loss: Any, name: str) -> tuple[float, float]:
+    """A function of a loss at zero, for either label."""
+    ask = getattr(loss, name)
+    return float(ask(0.0, 1.0)), float(ask(0.0, -1.0))
+
+
+@lru_cache(maxsize=64)
+def known_at_zero(kind: Any, loss: Any, name: str) -> tuple[float, float]:
+    """The same, found once: that takes microseconds. Tuples of two kinds may be equal."""
+    del kind
+    return at_zero(loss, name)
+
+
+def filled(size: int, value: float) -> np.ndarray:
+    """The same number so many times; ``np.full`` takes three times as long."""
+    values = np.empty(size)
+    values.fill(value)
+    return values
 
 
 def grid_of(A: Any) -> Grid:
@@ -357,6 +398,8 @@ def check_point(value: Any, size: int, name: str) -> np.ndarray:
 
 
 def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
+    if type(b) is np.ndarray and b.dtype is DOUBLE and b.shape == (n,):  # nearly always
+        return _own_labels(b, n, loss)
     labels = plain_array(b, "b")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -373,10 +416,15 @@ def _labels(b: Any, n: int, loss: Any) -> np.ndarray:
                 "which takes any labels"
             )
         raise DataError(f"b holds text, {first!r} for one: {hint}")
-    labels = np.array(as_real(labels, "b"), dtype=np.float64)
-    labels.flags.writeable = False
+    return _own_labels(as_real(labels, "b"), n, loss)
+
+
+def _own_labels(given: np.ndarray, n: int, loss: Any) -> np.ndarray:
+    """A copy of labels or targets that the loss can be of."""
+    labels = np.array(given, dtype=np.float64)
+    labels.setflags(write=False)
     name, kind = type(loss).__name__, loss.label_kind
-    if kind == "sign" and (np.abs(labels) == 1.0).all():
+    if kind == "sign" and np.count_nonzero(np.abs(labels) == 1.0) == n:
         return labels
     if not np.isfinite(labels).all():
         raise DataError("b has NaN or infinite values")
@@ -411,8 +459,7 @@ def _signs(labels: np.ndarray, name: str) -> np.ndarray:
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
-        weights = np.empty(n)  # np.full takes three times as long
-        weights.fill(1.0 / n)
+        weights = filled(n, 1.0 / n)
     else:
         weights = plain_array(sample_weight, "sample_weight")
         if weights.shape != (n,):
@@ -428,5 +475,5 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
                 "sample_weight is zero everywhere" if total == 0 else "sample_weight is too large"
             )
         weights /= total
-    weights.flags.writeable = False
+    weights.setflags(write=False)
     return weights

@@ -141,7 +141,7 @@ class FeatureNet(NamedTuple):
         return self.table[j, 0], self.table[j, 1], self.table[j, 2], self.table[j, 3]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class ElasticNet:
     """Separable regularizer ``l1 |t| + l2/2 t^2`` on the box ``[lower, upper]``.
 
@@ -163,14 +163,21 @@ class ElasticNet:
     lower: Any = -math.inf
     upper: Any = math.inf
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, l1: Any = 0.0, l2: Any = 0.0, lower: Any = -math.inf, upper: Any = math.inf
+    ) -> None:
+        # a frozen dataclass would set them one by one, by a call each
+        self.__dict__.update(l1=l1, l2=l2, lower=lower, upper=upper)
+        if self.scalar and self._in_order():
+            return  # the usual case, without a dozen small arrays; NaN is in no order
         for name in FIELDS:
             value = getattr(self, name)
             number = _numbers(value, name)
             if number is not value:
                 object.__setattr__(self, name, number)
+        self.__dict__.pop("scalar")  # of what was given
         if self.scalar and self._in_order():
-            return  # the usual case, without a dozen small arrays
+            return
         for name in ("l1", "l2"):
             value = np.asarray(getattr(self, name))
             if np.any(value < 0) or np.any(np.isinf(value)):

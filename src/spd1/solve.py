@@ -398,6 +398,8 @@ def cut_for_threads(problem: Problem, steps: Any, workers: Engine) -> Problem:
 
 
 def _positive(value: Any, name: str) -> None:
+    if type(value) is float and value > 0.0:  # nearly always
+        return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
 

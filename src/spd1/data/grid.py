@@ -57,14 +57,19 @@ class Grid:
     at_hand = True  # whether reading an entry here and there costs no more than its memory does
 
     def __init__(self, tiles: list[list[Any]], ledger: Reads | None = None) -> None:
+        first = tiles[0][0]
         self.tiles = tiles
         self.shape = len(tiles), len(tiles[0])
-        self.row_ends = _ends([row[0].rows() for row in tiles])
-        self.column_ends = _ends([tile.columns() for tile in tiles[0]])
+        if self.shape == (1, 1):  # nearly always
+            self.row_ends, self.column_ends = [0, int(first.rows())], [0, int(first.columns())]
+            self.stored = int(first.stored)
+        else:
+            self.row_ends = _ends([row[0].rows() for row in tiles])
+            self.column_ends = _ends([tile.columns() for tile in tiles[0]])
+            self.stored = sum(int(tile.stored) for row in tiles for tile in row)
         self.n, self.d = self.row_ends[-1], self.column_ends[-1]
-        self.stored = sum(int(tile.stored) for row in tiles for tile in row)
-        self.dense = isinstance(tiles[0][0], Dense)  # whether every entry is stored
-        self.row_major = bool(tiles[0][0].row_major)  # whether rows lie in one piece
+        self.dense = isinstance(first, Dense)  # whether every entry is stored
+        self.row_major = bool(first.row_major)  # whether rows lie in one piece
         self.ledger: Reads = Nobody() if ledger is None else ledger
         self.facts = Facts()  # norms, counts, companions: computed when first needed
 
@@ -77,8 +82,8 @@ class Grid:
         return grid
 
     def _given(self, square_sum: float) -> None:
-        for name in ("square sum", "square sum" + BY_CREW):
-            self.facts.known[name] = square_sum, 0.0
+        known = self.facts.known
+        known["square sum"] = known["square sum" + BY_CREW] = square_sum, 0.0
 
     def watched(self, ledger: Reads, crew: Crew | None = None) -> Grid:
         """The same grid, whose operations are told to this ledger; facts found are shared.

@@ -20,6 +20,7 @@ from ..kernel.jit import kernel
 __all__ = ["Lines", "lines_of", "mended", "trusted", "unsigned"]
 
 ORDINARY = (np.dtype(np.int32), np.dtype(np.int64))
+FOUR_BYTES, EIGHT_BYTES = np.dtype(np.uint32), np.dtype(np.uint64)  # of an index
 
 
 class Lines(NamedTuple):
@@ -33,6 +34,8 @@ class Lines(NamedTuple):
     shape : (int, int)
     canonical : bool
         Whether indices grow within every line: sorted, and none of them twice.
+    seen : (ndarray, ndarray), or None
+        The views of indices and indptr that were looked at: ``unsigned``, for kernels.
     """
 
     format: str
@@ -41,6 +44,7 @@ class Lines(NamedTuple):
     indptr: np.ndarray
     shape: tuple[int, int]
     canonical: bool
+    seen: tuple[np.ndarray, np.ndarray] | None = None
 
     def as_scipy(self) -> Any:
         """A SciPy array of these arrays, without a copy; flags are SciPy's to find out."""
@@ -77,10 +81,11 @@ def lines_of(X: Any) -> Lines:
         raise DataError(f"A has dtype {data.dtype}{hint}")
     if not data.dtype.isnative:  # SciPy has no routines for them
         data = data.astype(data.dtype.newbyteorder("="))
-    stored, grows = _check_lines(data, indices, indptr, major, minor)
+    places, ends = unsigned(indices), unsigned(indptr)
+    stored, grows = _check_lines(data, places, ends, major, minor)
     if stored < len(data):
-        data, indices = data[:stored], indices[:stored]
-    return Lines(M.format, data, indices, indptr, shape, grows)
+        data, indices, places = data[:stored], indices[:stored], places[:stored]
+    return Lines(M.format, data, indices, indptr, shape, grows, (places, ends))
 
 
 def trusted(X: Any) -> Any:
@@ -125,11 +130,14 @@ def mended(lines: Lines) -> Lines:
         data = data.astype(np.float32)
     M = lines._replace(data=data).as_scipy().copy()
     M.sum_duplicates()
-    return lines._replace(data=M.data, indices=M.indices, indptr=M.indptr, canonical=True)
+    parts = {"data": M.data, "indices": M.indices, "indptr": M.indptr}
+    return lines._replace(**parts, canonical=True, seen=None)
 
 
 def _shape(M: Any) -> tuple[int, int]:
-    rows, columns = (operator.index(size) for size in M.shape)
+    rows, columns = M.shape
+    if type(rows) is not int or type(columns) is not int:
+        rows, columns = operator.index(rows), operator.index(columns)
     if rows < 0 or columns < 0:
         raise DataError(f"A has the shape {rows} x {columns}")
     return rows, columns
@@ -158,8 +166,8 @@ def _signed(values: np.ndarray) -> np.ndarray:
 
 def unsigned(values: np.ndarray) -> np.ndarray:
     """A view without signs that can't be written through: one kernel serves both kinds."""
-    view = np.asarray(values).view(np.uint32 if values.itemsize == 4 else np.uint64)
-    view.flags.writeable = False
+    view = np.asarray(values).view(FOUR_BYTES if values.itemsize == 4 else EIGHT_BYTES)
+    view.setflags(write=False)
     return view
 
 
@@ -168,12 +176,13 @@ def _check_lines(
 ) -> tuple[int, bool]:
     """Refuse what leads outside the data; return how much is stored, and whether indices grow.
 
-    Without their signs, negative numbers are huge: an end that is negative, or so large that a
-    difference would wrap around, is above the one that follows, or above the last.
+    Indices and indptr are ``unsigned``. Without their signs, negative numbers are huge: an end that
+    is negative, or so large that a difference would wrap around, is above the one that follows, or
+    above the last.
     """
     if len(indptr) != major + 1:
         raise DataError("A has an indptr array of the wrong length")
-    inside, largest, grows = walk_along(unsigned(indptr), unsigned(indices))
+    inside, largest, grows = walk_along(indptr, indices)
     if not inside:
         raise DataError("A has a broken indptr array: it must start at 0 and never decrease")
     if len(indices) != len(data):
@@ -239,8 +248,8 @@ def _check_blocks(X: Any) -> None:
     (rows, columns), (down, across) = _shape(X), X.data.shape[1:]
     if X.data.ndim != 3 or min(down, across) < 1 or rows % down or columns % across:
         raise DataError("A has blocks that do not fit its shape")
-    parts = X.data[:, 0, 0], _indices(X.indices), _indices(X.indptr)
-    _check_lines(*parts, rows // down, columns // across)
+    parts = unsigned(_indices(X.indices)), unsigned(_indices(X.indptr))
+    _check_lines(X.data[:, 0, 0], *parts, rows // down, columns // across)
 
 
 def _from_lists(X: Any) -> Any:

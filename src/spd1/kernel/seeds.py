@@ -28,6 +28,8 @@ def check_seed(seed: Any, name: str = "random_state") -> None:
         ...
     spd1.errors.ParameterError: random_state must not be negative, got -1: take 0, 1, 2, ...
     """
+    if type(seed) is int and seed >= 0:  # nearly always
+        return
     if seed is None or isinstance(seed, (np.random.Generator, np.random.RandomState)):
         return
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):

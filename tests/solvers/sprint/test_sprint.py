@@ -327,3 +327,26 @@ def test_limits_are_kept_and_others_go_on():
     far = solve(p, tol=1e-9)
     assert far.status == "converged"
     assert far.primal <= few.primal
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_rows_that_share_no_column_are_looked_at_after_one_pass(loss):
+    rng = np.random.default_rng(0)
+    A = sp.csr_matrix(np.diag(rng.random(30) + 0.5))
+    p = Problem(A, np.where(rng.random(30) < 0.5, 1.0, -1.0), loss, L2(0.05))
+    worker, record = AscentWorker(p, key_of(0)), np.empty((LOOKS, 4))
+    looks, passes = worker.run((1e-3, 0.0, 100.0, 100.0), record)
+    assert (looks, passes) == (1, 2.0)  # a pass is all it takes, and the look that says so
+    assert record[0, 3] <= 1e-3 * record[0, 1]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_looks_after_one_pass_prove_what_they_claim(loss):
+    """Rows that point the same way: what those before have done says little of those after."""
+    rng = np.random.default_rng(1)
+    A = sp.csr_matrix(np.abs(rng.standard_normal((40, 60))) * (rng.random((40, 60)) < 0.3))
+    p = Problem(A, np.where(rng.random(40) < 0.1, 1.0, -1.0), loss, L2(0.3))
+    for tol in (0.5, 1e-1, 1e-2, 1e-4):
+        result = solve(p, tol=tol)
+        assert result.rel_gap <= tol
+        assert certify(result.x, p, y=result.y).rel_gap <= tol

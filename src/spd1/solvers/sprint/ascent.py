@@ -25,6 +25,7 @@ from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
     FAR_TOO_SLOW,
+    LIKELY,
     MEAN_BEND,
     MOMENTUM_STRETCH,
     NEXT_MARK,
@@ -117,6 +118,24 @@ def gap_of_moves(r, q):
 
 
 @helper
+def gap_after_one(reach, b, c, loss, u, y, fast):
+    """About the gap after one pass that began at y = 0, u the margins that rows had at their turn.
+
+    These came from the rows before them. What the rows after them have done to their margins is not
+    known, but it is as much, as the order is random: so it is taken to be the same.
+    """
+    total = 0.0
+    for i in range(len(u)):
+        if fast is None:
+            total += 0.5 * MEAN_BEND * loss.curvature(0.0, b[i]) * c[i] * u[i] * u[i]
+        else:
+            margin = 2.0 * u[i] - reach[i] * y[i]
+            value, star = loss.phi(margin, b[i]), loss.conjugate(y[i], b[i])
+            total += c[i] * loss.bracket(margin, y[i], b[i], value, star)
+    return total
+
+
+@helper
 def objective_seen(u, y, b, c, loss):
     """About the objective, from margins of the last visits: |G|^2 / l2 = -sum_i c_i y_i u_i."""
     total = 0.0
@@ -182,16 +201,20 @@ def ascend(
     rows, order, blocks = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     reach, over_by = np.empty(n), np.empty(n)
     count, total, start, stored = 0, 0.0, 0.0, 0
+    fresh = len(places) == 0
     for i in range(n):
+        fresh = fresh and y[i] == 0.0
         stored += A.line_length(i)
         reach[i] = c[i] * own_square(A, i) / l2
         total += reach[i]
-        start += c[i] * loss.phi(0.0, b[i])
         if reach[i] > 0.0:
             rows[count] = i
             count += 1
         else:
             y[i] = loss.derivative(0.0, b[i])
+    if fast is None:
+        for i in range(n):  # alone, and so many rows at a time: most of these losses are logarithms
+            start += c[i] * loss.phi(0.0, b[i])
     of_moves = gap_of_moves(total / max(count, 1), MEAN_BEND * loss.curvature(0.0, b[0]))
     active, passes, looks, near = count, 0.0, 0, math.inf
     drawn, largest, visits = 0, 0.0, 0
@@ -225,6 +248,10 @@ def ascend(
             if watch == SMOOTH and ahead <= tol * max(seen, floor):
                 seen = objective_seen(u, y, b, c, loss)
             wanted = tol * max(seen, floor)
+            if fresh:  # nothing is known of the pace, but something of what a pass does
+                fresh = False
+                if gap_after_one(reach, b, c, loss, u, y, fast) <= LIKELY * wanted:
+                    break
             if ahead <= wanted or passes + 1.0 >= budget:
                 break
             if passes >= next_mark:
@@ -262,7 +289,7 @@ def ascend(
             break
         if looks > 1 and passes > judged and hopeless(record, looks, tol * size, left, looks // 2):
             break
-        if watch == KINKS:
+        if fast is not None:  # watch is KINKS, and so known when this is compiled
             active = awake(reach, b, loss, u, y, near, rows)
         elif visits > 1 and now > 0.0:  # what moves tell of the gap, as it has turned out
             off = min(max(gap / max(now * pace(now, before, long_before), 0.1 * now), 0.1), 10.0)

@@ -18,7 +18,7 @@ from ...problem import Problem
 from ...result import Progress, Result, Trace
 from .choice import BY_MATRIX, kind_of
 from .looks import Sprint, at_the_start, settle
-from .sprint import Call, Dash, called, entered, interrupted
+from .sprint import Call, Dash, called, entered, interrupted, row_of
 from .tuning import LITTLE_DATA, TO_ROUNDING
 
 __all__ = ["LateTrace", "solved_at_once"]
@@ -61,7 +61,7 @@ def solved_at_once(
     if not kind or kind in BY_MATRIX:
         return None
     state, floor = Dash(problem, kind, tol, key), floor_of(problem)
-    begun = at_the_start(problem, ledger)
+    begun = at_the_start(problem, ledger, floor)
     state.limit(tol, ledger.max_passes)
     try:
         call = called(state, problem, ledger, floor)
@@ -69,7 +69,7 @@ def solved_at_once(
         state.rows.append(begun)
         c = interrupted(state, problem, ledger)
         return Sprint(state.runner.x, c, state.rows, "interrupted", kind).result(ledger)
-    last = entered(begun, call, floor, call.looks - 1)[0]
+    last = row_of(begun, call, floor, call.looks - 1)
     if state.settled(last):
         c = state.runner.certificate(last, floor, tol)
         if c.rel_gap <= tol:

@@ -122,7 +122,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if p.loss.quadratic and p.grid.dense and p.reg.plain:
         return ""  # and so do factors of dense least squares
-    if surely_easy(p) or newton_suits(p):
+    if p.gamma > 0.0 and (surely_easy(p) or newton_suits(p)):
         return newton_kind(p)
     small = p.stored <= SMALL_COPY  # else nothing is copied to have lines of the other kind
     if short_rows(p) and not DescentWorker.objection(p) and (small or not p.grid.row_major):
@@ -314,8 +314,10 @@ def too_hard_for_products(problem: Problem) -> bool:
     matrices took half the time.
     """
     p, worth = problem, worth_of_a_gram(problem)
-    l2 = np.asarray(p.reg.l2, dtype=float)
-    least = float(l2[l2 > 0.0].min())
+    least = p.mu
+    if least == 0.0:  # but for the columns without penalty
+        l2 = np.asarray(p.reg.l2, dtype=float)
+        least = float(l2[l2 > 0.0].min())
     bend = p.grid.square_sum / p.n / min(p.n, p.d)
     share = math.sqrt(bend / (least * p.gamma)) / worth
     if share > UNTRIED_SHARE and trial_pays(p, worth):

@@ -48,9 +48,10 @@ class Sprint(NamedTuple):
         if trace is None:
             trace = Trace()
             trace.rows = self.rows
-        return Result(
-            self.x, c.y, c.primal, c.dual, c.gap, c.rel_gap, self.status, ledger.passes,
-            ledger.seconds, trace, label_of(self.kind), {}, c.floor, c.reach,
+        return Result.made_of(
+            x=self.x, y=c.y, primal=c.primal, dual=c.dual, gap=c.gap, rel_gap=c.rel_gap,
+            status=self.status, passes=ledger.passes, seconds=ledger.seconds, trace=trace,
+            method=label_of(self.kind), steps={}, floor=c.floor, reach=c.reach, staleness=None,
         )  # fmt: skip
 
 
@@ -60,14 +61,14 @@ def label_of(kind: str) -> str:
     return f"auto: {kind} ({REASONS[kind.rpartition(THEN)[2]]})"
 
 
-def at_the_start(problem: Problem, ledger: Ledger) -> Progress:
+def at_the_start(problem: Problem, ledger: Ledger, floor: float | None = None) -> Progress:
     """Row of x = 0 and y = 0: no loss of these is negative, so nothing is below D(0) = 0.
 
     It costs nothing, because the floor of relative gaps needs the same value. Callbacks count looks
     and don't hear of it.
     """
     start = problem.value_at_zero
-    rel_gap = relative(start, start, 0.0, floor_of(problem))
+    rel_gap = relative(start, start, 0.0, floor_of(problem) if floor is None else floor)
     return noted(ledger, 0.0, 0.0, start, 0.0, start, rel_gap)
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "called",
     "entered",
     "kind_of",
+    "row_of",
     "sprint",
 ]
 
@@ -67,7 +68,8 @@ class Dash:
     """Where a sprint stands between two calls of its kernel."""
 
     def __init__(self, problem: Problem, kind: str, tol: float, key: np.uint64) -> None:
-        self.kind, self.rows, self.key = kind, list[Progress](), key
+        self.kind, self.key = kind, key
+        self.rows: list[Progress] = []
         self.runner: Any = WORKERS[kind](problem, key)
         self.tol = self.aim = tol
         self.allowed = self.left = self.runner.most_passes  # passes
@@ -256,13 +258,16 @@ def called(state: Dash, problem: Problem, ledger: Ledger, floor: float) -> Call:
     return Call(record, looks, passes, taken)
 
 
-def entered(begun: Progress, call: Call, floor: float, first: int = 0) -> list[Progress]:
-    """Rows of the trace for the looks of a call from the ``first`` on; ``begun``: before it."""
-    share = call.seconds / call.passes if call.passes > 0.0 else 0.0
-    return [
-        Progress(
-            begun.passes + at, begun.paper_passes + at, begun.seconds + at * share, primal, dual,
-            gap, relative(gap, primal, dual, floor),
-        )
-        for at, primal, dual, gap in call.record[first : call.looks].tolist()
-    ]  # fmt: skip
+def entered(begun: Progress, call: Call, floor: float) -> list[Progress]:
+    """Rows of the trace for the looks of a call; ``begun``: before it."""
+    return [row_of(begun, call, floor, k) for k in range(call.looks)]
+
+
+def row_of(begun: Progress, call: Call, floor: float, look: int) -> Progress:
+    """One of them."""
+    at, primal, dual, gap = call.record[look].tolist()
+    seconds = at * call.seconds / call.passes if call.passes > 0.0 else 0.0
+    return Progress(
+        begun.passes + at, begun.paper_passes + at, begun.seconds + seconds, primal, dual, gap,
+        relative(gap, primal, dual, floor),
+    )  # fmt: skip

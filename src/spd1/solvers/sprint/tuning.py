@@ -57,6 +57,7 @@ CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
 # 0.003
 TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
+LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks, ...
 # ... and with momentum: passes over few rows, and a look is two over all. Nine hinges, 1140 x 877
 # to 5309 x 1264: 20, 30 and 50 took 0.82, 0.75 and 0.70 of the passes of 10, 50 more than 30 on two

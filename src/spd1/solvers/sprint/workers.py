@@ -23,6 +23,7 @@ from .descent import descend
 from .hardness import hard_pieces, passes_worth
 from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
+from .proof import fresh_pair
 from .together import team_for
 from .tuning import (
     ADDED_UP_AT_ONCE,
@@ -58,6 +59,7 @@ from .tuning import (
 
 __all__ = ["AscentWorker", "DescentWorker", "NewtonCGWorker", "NewtonGramWorker"]
 
+NO_PLACES, NO_SHIFTS = np.zeros(0, dtype=np.int64), np.zeros(0)  # of centres
 ORDER = np.uint64(1)  # the stream of draws that orders the columns of a sweep
 
 
@@ -81,15 +83,12 @@ class AscentWorker:
         self.rebuild()
         self.key, self.updates, self.largest = key, 0.0, 0.0
         self.y, self.u, self.G = np.zeros(p.n), np.zeros(p.n), np.zeros(self.width)
-        self.places, self.shifts = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self.places, self.shifts = NO_PLACES, NO_SHIFTS
         self.watch = SMOOTH if p.loss.quadratic or p.loss.probabilities else KINKS
         self.y_last = self.G_last = self.fast = None  # momentum, where rows can rest
         if self.watch == KINKS:
-            self.y_last, self.G_last, self.fast = (
-                np.zeros(p.n),
-                np.zeros(self.width),
-                np.zeros(FAST_NUMBERS),
-            )
+            self.y_last, self.G_last = np.zeros(p.n), np.zeros(self.width)
+            self.fast = np.zeros(FAST_NUMBERS)
         usual = passes_worth(p)
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
@@ -284,8 +283,21 @@ class NewtonCGWorker:
         most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth)
         self.products = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
         self.rebuild()
-        self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         self.free, self.at_free = -1, np.zeros(1)
+        self.alike = p.reg.scalar and p.mu > p.most_faint_l2
+        if self.alike:
+            self.l2, self.over = np.empty(p.d), np.empty(p.d)
+            self.l2.fill(p.mu)
+            self.over.fill(1.0 / p.mu)
+        else:
+            self.eliminate()
+        self.x, self.u, self.y = np.zeros(p.d), np.zeros(p.n), np.zeros(p.n)
+        self.bound = -p.conjugate_at_zero
+
+    def eliminate(self) -> None:
+        """Features differ in l2, and one may have none."""
+        p = self.problem
+        self.l2 = np.array(np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,)))
         if len(p.free_columns):
             self.free = int(p.free_columns[0])
             self.l2[self.free] = 0.0
@@ -293,8 +305,6 @@ class NewtonCGWorker:
             only[self.free] = 1.0
             self.at_free = p.margins(only)
         self.over = np.divide(1.0, self.l2, out=np.zeros(p.d), where=self.l2 > 0.0)
-        self.x, self.u, self.y = np.zeros(p.d), np.zeros(p.n), np.zeros(p.n)
-        self.bound = -float(p.row_sums(self.u, self.y)[1])
 
     @property
     def width(self) -> int:
@@ -340,6 +350,8 @@ class NewtonCGWorker:
     def pair(self) -> Pair:
         """X and the best y, sums computed anew."""
         p = self.problem
+        if self.alike and p.grid.crew is None:
+            return fresh_pair(p, self.A, self.x.copy(), self.y.copy())
         v = -p.adjoint(p.c * self.y)
         return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), v)
 
