@@ -5,8 +5,15 @@ from __future__ import annotations
 SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
-MUCH_TO_SWEEP = 1_000_000  # entries, beyond which not all columns that pull are swept at first: ...
+# Entries of wide data, beyond which not all columns that pull are swept at first if these are more
+# than rows: ...
+MUCH_TO_SWEEP = 1_000_000
 FIRST_JOINING, NEXT_JOINING = 0.5, 0.5  # ... of the largest pull beyond l1, and again
+# Of the entries of columns that may move: beyond, all of them are visited, not only those that
+# pull. After so many steps on what is not zero all of them are visited again. 96 fits of lassos and
+# elastic nets on normal data, 1500 x 1000 to 1000 x 5000, l1 0.005 to 0.3 of the largest: 0.96 of
+# the passes with 5 of what they are without, 0.96 with 3, 0.98 with 8
+MOST_OF_THEM, UNTIL_ALL_AGAIN = 0.5, 5
 SLOW_LOOK = 0.5  # of the gap: one that leaves more asks for longer sweeps, ...
 SHARPER_SWEEPS = 0.3  # ... GOOD times this
 SLOW_SWEEP = 0.5  # of the pulls' squares: one that leaves more is slow, ...
