@@ -288,8 +288,7 @@ def _same(kept: Any, weight: Any) -> bool:
 def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     """The result of the penalised problem as one of the whole: certified, or solved on."""
     tol = options.get("tol", 1e-6)
-    v = -whole.adjoint(whole.c * lean.y)
-    proof = certificate_of(whole, pair_of(whole, lean.x, whole.margins(lean.x), lean.y, v))
+    proof = certificate_of(whole, pair_of(whole, lean.x, whole.margins(lean.x), lean.y, None))
     last = lean.trace.rows[-1]
     # The certificate of the whole has read the data twice more.
     row = last._replace(passes=lean.passes + 2.0, **{k: getattr(proof, k) for k in GAPS})

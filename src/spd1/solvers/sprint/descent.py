@@ -46,6 +46,7 @@ from .tuning import (
     UNJUDGED_SWEEPS,
     UNTIL_ALL_AGAIN,
     UNTIL_PACE_COUNTS,
+    WITHIN_SIGHT,
 )
 
 __all__ = ["descend"]
@@ -120,6 +121,7 @@ def descend(
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
     joining, wide, size_of_columns = FIRST_JOINING, stored > MUCH_TO_SWEEP and n < d, 0.0
     share, sooner, extra, judged = LOOK_SHARE, False, 0, 0  # of looks where little is gained
+    ended = 0.0  # the largest pull of the last step
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = per_entry * margins_of(L, alive, count, x, u)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
@@ -203,6 +205,8 @@ def descend(
         # largest of them, and with l2 by their squares.
         slack = max(sharp * gap, NEARLY_THERE * tol * size)
         enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
+        if gap <= WITHIN_SIGHT * tol * size:  # pulls have ended with this gap: so small will do
+            enough = max(enough, ended * NEARLY_THERE * tol * size / gap)
         most = max(SWEEPS_A_LOOK * wanted_entries, 2 * alive_entries)
         most = FIRST_SWEEPS * wanted_entries if looks == 1 else most
         most *= 1 + looks // MANY_LOOKS
@@ -235,6 +239,7 @@ def descend(
                     peaks, bends, b, c, l1, l2, growth, loss, fast, speed, value,
                 )  # fmt: skip
                 settled, gain = not value < math.inf, start - value
+            ended = largest
             visited += sweeps * entries_of(L, active, among)
             if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
                 settled, share, sooner, extra = True, 2.0 * share, True, extra + 1

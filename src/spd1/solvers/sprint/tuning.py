@@ -20,6 +20,9 @@ SLOW_SWEEP = 0.5  # of the pulls' squares: one that leaves more is slow, ...
 SLOW_SWEEPS = 3  # ... and after so many in a row there is momentum
 MANY_LOOKS = 10  # after so many there are twice as many sweeps between two, then three times, ...
 NEARLY_THERE = 0.5  # the same, of tol
+# Gaps asked for, from which on pulls are taken to have led to the gap they ended with: 96 fits as
+# below took 0.99 of the passes, none more
+WITHIN_SIGHT = 10.0
 LONG_MOVE = 1.0  # growth times a margin's move beyond which a step is shortened to what is safe
 CLIMB = 1e-13  # of the objective: rounding, and no reason to take a sweep back
 MOST_HALVES = 20  # of a sweep's moves, then it is given up

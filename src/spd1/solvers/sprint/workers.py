@@ -340,8 +340,7 @@ class NewtonCGWorker:
     def pair(self) -> Pair:
         """X and the best y, sums computed anew."""
         p = self.problem
-        v = -p.adjoint(p.c * self.y)
-        return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), v)
+        return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), None)
 
     def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
         """What is proven of x and the best y."""
