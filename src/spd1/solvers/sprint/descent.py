@@ -227,7 +227,7 @@ def descend(
                 other = index(key, drawn + k, k + 1)
                 active[k], active[other] = active[other], active[k]
             drawn += among
-            sweeps, start = 1, value
+            sweeps, start, ahead = 1, value, entries_of(L, active, among)
             if flat is not None:
                 largest, squares, gain, value, speed = flat_step(
                     L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
@@ -237,10 +237,11 @@ def descend(
                 largest, squares, value, speed, sweeps = curved_step(
                     L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
                     peaks, bends, b, c, l1, l2, growth, loss, fast, speed, value,
+                    (most - visited) / max(ahead, 1),
                 )  # fmt: skip
                 settled, gain = not value < math.inf, start - value
             ended = largest
-            visited += sweeps * entries_of(L, active, among)
+            visited += sweeps * ahead
             if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
                 settled, share, sooner, extra = True, 2.0 * share, True, extra + 1
             slow_ones = slow_ones + last if squares > due else 0
