@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from spd1 import L1, L2, Box, Problem, certify
+from spd1 import L1, L2, Box, ElasticNet, Problem, certify
 from spd1.certificate.feasible import replace_infeasible
-from spd1.certificate.points import feasible_dual
+from spd1.certificate.points import feasible_dual, pair_of
+from spd1.engines.ledger import Ledger
 from spd1.errors import IncompatibleError
 from spd1.kernel.jit import compiled
 from spd1.losses import Loss
@@ -298,3 +299,23 @@ def test_a_feasible_y_is_used_even_if_the_guess_can_not_be_made_feasible():
     """phi'(0) = 1 for both rows leaves v = -1 outside; y = (1, 2) balances the first column."""
     problem = Problem(np.array([[1.0], [-0.5]]), [0.0, 0.0], Slanted(), L1(0.1))
     assert math.isfinite(certify([0.0], problem, y=[1.0, 2.0]).gap)
+
+
+@pytest.mark.parametrize("l2", [0.1, [0.1] * 7 + [0.0]])
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+def test_a_pair_whose_v_nobody_knows(l1, l2, rng):
+    """The same pair to the last bit; the data is read once, also where y has to be mended."""
+    A = np.column_stack([rng.standard_normal((30, 7)), np.ones(30)])
+    b = np.where(rng.random(30) < 0.4, 1.0, -1.0)
+    l1 = l1 * (np.asarray(l2) > 0.0) if np.ndim(l2) else l1
+    ledger = Ledger(A.size)
+    p = Problem(A, b, "logistic", ElasticNet(l1=l1, l2=l2)).watched(ledger)
+    x, y = rng.standard_normal(8), -b * rng.random(30)
+    u, v = p.margins(x), -p.adjoint(p.c * y)
+    known = pair_of(p, x, u, y, v)
+    before = ledger.entries
+    found = pair_of(p, x, u, y, None)
+    assert ledger.entries - before == A.size
+    assert found.gap == known.gap
+    np.testing.assert_array_equal(found.dual.y, known.dual.y)
+    np.testing.assert_array_equal(found.dual.v, known.dual.v)

@@ -88,3 +88,18 @@ def test_pairs_are_a_weighted_gram_matrix_whatever_is_left_over(n, d, layout):
     pairs(as_matrix(layout(A)), h, c, H)
     wanted = start + A.T @ ((c * h)[:, None] * A)
     np.testing.assert_allclose(np.tril(H), np.tril(wanted), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("heavy", [[], [0], [6], [2, 3, 9], [0, 1, 5, 6, 10], list(range(11))])
+def test_rows_without_weight_add_nothing(heavy, layout, rng):
+    """However large they are."""
+    A, h, c = rng.standard_normal((11, 5)), np.zeros(11), rng.random(11)
+    h[heavy] = rng.random(len(heavy))
+    c[heavy[1:2]] = 0.0
+    weighed = c * h != 0.0
+    A[~weighed] = 1e300
+    H = np.zeros((5, 5))
+    pairs(as_matrix(layout(A)), h, c, H)
+    wanted = A[weighed].T @ ((c * h)[weighed, None] * A[weighed])
+    np.testing.assert_allclose(np.tril(H), np.tril(wanted), rtol=1e-12, atol=1e-14)

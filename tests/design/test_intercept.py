@@ -154,3 +154,18 @@ def test_one_design_serves_any_weights(rng):
     found = design.solve(b, "squared", L2(0.1), weight, tol=1e-10)
     alone = Design(X, True).solve(b, "squared", L2(0.1), weight, tol=1e-10)
     np.testing.assert_allclose(found.x, alone.x, rtol=1e-7, atol=1e-9)
+
+
+def test_classes_share_the_column_of_a_constant(rng):
+    """Other units are another matrix, and solutions are those of a design of their own."""
+    X, _ = data(rng, signs=True)
+    design = Design(X, True)
+    assert design.joined(0.5) is design.joined(0.5)
+    np.testing.assert_array_equal(design.joined(0.25), np.column_stack([X, np.full(N, 0.25)]))
+    for column in X.T[:3]:
+        b = np.where(column > np.median(column), 1.0, -1.0)
+        one, other = (
+            some.solve(b, "squared_hinge", ElasticNet(l2=0.01), tol=1e-4)
+            for some in (design, Design(X, True))
+        )
+        np.testing.assert_array_equal(one.x, other.x)

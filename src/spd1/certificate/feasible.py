@@ -63,9 +63,11 @@ def scaled_inside(v, reach, low, high, out):
 
 @np.errstate(all="ignore")
 def made_feasible(
-    problem: Problem, y: np.ndarray, v: np.ndarray
+    problem: Problem, y: np.ndarray, v: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, Vicinity | None]:
     """Mend and scale y, with v = -A'(c y), until v is inside its bounds.
+
+    v may be None where nobody knows it: mending would make it useless.
 
     y must be inside the domain of phi*. Columns with l2 > 0 or a bounded box ask nothing. Columns
     with l1 > 0 alone need |v_j| <= l1_j: y is scaled down. Columns with no penalty at all need
@@ -73,20 +75,24 @@ def made_feasible(
     leaves open is said by a vicinity. If nothing helps, y = 0 is feasible, but weak.
     """
     low, high = problem.dual_bounds
+    if v is None and (low is None or len(problem.free_columns) == 0):
+        v = -problem.adjoint(problem.c * y)
     if low is None or high is None:
+        assert v is not None
         return y, v, None
     near = None
     if len(problem.free_columns):
         moved, near = balanced(problem, y)
         if near is None:
             return np.zeros(problem.n), np.zeros(problem.d), None
-        if moved is not y:  # else v is known
+        if moved is not y or v is None:
             y, v = moved, -problem.adjoint(problem.c * moved)
         if rounding_shows(problem, y):
             more = np.where(tight(problem), rounded(problem, y).columns, 0.0)
             near = near._replace(columns=near.columns + more)
     elif rounding_shows(problem, y):
         near = rounded(problem, y)
+    assert v is not None
     inside = np.empty(problem.d)
     theta = scaled_inside(v, NO_REACH if near is None else near.columns, low, high, inside)
     if theta == 1.0:

@@ -127,12 +127,12 @@ def dual_from_margins(problem: Problem, u: np.ndarray) -> np.ndarray:
 @np.errstate(all="ignore")
 def feasible_dual(problem: Problem, y: np.ndarray) -> DualPoint:
     """Make y feasible for the regularizer, see ``made_feasible``, and evaluate D there."""
-    return dual_of(problem, y, -problem.adjoint(problem.c * y))
+    return dual_of(problem, y, None)
 
 
 @np.errstate(all="ignore")
-def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray) -> DualPoint:
-    """The same, v = -A'(c y) known."""
+def dual_of(problem: Problem, y: np.ndarray, v: np.ndarray | None) -> DualPoint:
+    """The same, v = -A'(c y) known, or None."""
     return dual_here(problem, *made_feasible(problem, y, v))
 
 
@@ -191,10 +191,15 @@ def zero_dual(problem: Problem) -> DualPoint:
     return dual_here(problem, np.zeros(problem.n), np.zeros(problem.d))
 
 
-def pair_of(problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray) -> Pair:
-    """Evaluate x and y where u = A x and v = -A'(c y) are known; y is made feasible first."""
+def pair_of(
+    problem: Problem, x: np.ndarray, u: np.ndarray, y: np.ndarray, v: np.ndarray | None
+) -> Pair:
+    """Evaluate x and y where u = A x is known; y is made feasible first.
+
+    v = -A'(c y) is None if it is not known: then the data is read once, for the y that is feasible.
+    """
     near = None
-    if problem.dual_bounds[0] is not None:
+    if v is None or problem.dual_bounds[0] is not None:
         y, v, near = made_feasible(problem, y, v)
     if near is not None:
         return pair_near(problem, x, u, y, v, near)

@@ -257,17 +257,32 @@ add_products = by_layout(each_product, each_product)
 def dense_pairs(A, h, c, H):
     """H += A' diag(c h) A, its lower triangle.
 
-    Four rows and two lines of H at a time: what is loaded is used more than once. Rows that the
-    last four lack weigh nothing, and of an odd number of lines the first, which is one entry, is
-    added up alone: every loop more is compiled, vectorised, and hardly run.
+    Four rows that weigh something and two lines of H at a time: what is loaded is used more than
+    once. Rows that the last four lack weigh nothing, and of an odd number of lines the first, which
+    is one entry, is added up alone: every loop more is compiled, vectorised, and hardly run.
     """
     n, d = len(h), len(H)
-    for i in range(0, n, 4):
-        i1, i2, i3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+    at, i, i1, i2, i3 = 0, 0, 0, 0, 0
+    while at < n:
+        found = 0
+        while at < n and found < 4:
+            if c[at] * h[at] != 0.0:  # losses in pieces have many rows without curvature
+                if found == 0:
+                    i = i1 = i2 = i3 = at
+                elif found == 1:
+                    i1 = at
+                elif found == 2:
+                    i2 = at
+                else:
+                    i3 = at
+                found += 1
+            at += 1
+        if found == 0:
+            break
         w0 = c[i] * h[i]
-        w1 = c[i1] * h[i1] if i + 1 < n else 0.0
-        w2 = c[i2] * h[i2] if i + 2 < n else 0.0
-        w3 = c[i3] * h[i3] if i + 3 < n else 0.0
+        w1 = c[i1] * h[i1] if found > 1 else 0.0
+        w2 = c[i2] * h[i2] if found > 2 else 0.0
+        w3 = c[i3] * h[i3] if found > 3 else 0.0
         if d % 2 == 1:
             e0, e1, e2, e3 = A.at(i, 0)[1], A.at(i1, 0)[1], A.at(i2, 0)[1], A.at(i3, 0)[1]
             H[0, 0] += (w0 * e0 * e0 + w1 * e1 * e1) + (w2 * e2 * e2 + w3 * e3 * e3)

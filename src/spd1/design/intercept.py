@@ -107,11 +107,18 @@ class Design:
         self.n, self.d = (int(size) for size in X.shape)
         self._sums: tall.Sums | None = None  # of the data, see ``tall``
         self._no_sums = False  # whether rounding would show in them
+        self._joined: tuple[float, Any] | None = None  # a constant, and the data with it
 
     @cached_property
     def data(self) -> Any:
         """The matrix of the problem: X, and a column of ones if there is an intercept."""
         return joined(self.X, 1.0) if self.fit_intercept else self.X
+
+    def joined(self, unit: float) -> Any:
+        """X with a further column of a constant; kept for the next class of the same fit."""
+        if self._joined is None or self._joined[0] != unit:
+            self._joined = unit, joined(self.X, unit)
+        return self._joined[1]
 
     def regularizer(self, reg: ElasticNet) -> ElasticNet:
         """The regularizer of the problem: free of charge for the intercept."""
@@ -170,7 +177,7 @@ class Design:
             x0 = check_point(options["x0"], self.d + 1, "x0").copy()
             x0[-1] = (x0[-1] - level) / unit
             options["x0"] = x0
-        near = Problem(joined(self.X, unit), b - level, loss, with_intercept(reg, self.d), weight)
+        near = Problem(self.joined(unit), b - level, loss, with_intercept(reg, self.d), weight)
         whole = near.with_regularizer(with_free_intercept(reg, self.d))
         steps = as_loss(loss).probabilities and self.d <= HANDFUL and self.n > SQUARE * self.d
         leans = as_loss(loss).gamma > 0 and tol >= FAINT and not steps
@@ -281,8 +288,7 @@ def _same(kept: Any, weight: Any) -> bool:
 def finished(lean: Result, whole: Problem, options: dict[str, Any]) -> Result:
     """The result of the penalised problem as one of the whole: certified, or solved on."""
     tol = options.get("tol", 1e-6)
-    v = -whole.adjoint(whole.c * lean.y)
-    proof = certificate_of(whole, pair_of(whole, lean.x, whole.margins(lean.x), lean.y, v))
+    proof = certificate_of(whole, pair_of(whole, lean.x, whole.margins(lean.x), lean.y, None))
     last = lean.trace.rows[-1]
     # The certificate of the whole has read the data twice more.
     row = last._replace(passes=lean.passes + 2.0, **{k: getattr(proof, k) for k in GAPS})

@@ -82,6 +82,69 @@ def test_the_optimum(loss, layout, rng):
         assert proof <= 1.01e-8 * max(abs(found.primal), abs(found.dual))
 
 
+def free_one(rng, n=80, d=15, loss="logistic", layout="dense_c", grid=(1, 1), l2=1e-3):
+    """A column of a constant without penalty, neither the first nor the last."""
+    A, b = labelled(rng, n, d)
+    A[:, 4] = 0.5
+    reg = L2(np.where(np.arange(d) == 4, 0.0, l2))
+    whole = Problem(oracle.LAYOUTS[layout](A), b, loss, reg, rng.random(n) + 0.1)
+    return A, whole, whole.with_grid(whole.grid.cut(*grid))
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "dense_f", "csr"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "huber", "squared"])
+def test_one_column_without_penalty(loss, layout, rng):
+    for grid in ((1, 1), *GRIDS):
+        A, whole, cut = free_one(rng, loss=loss, layout=layout, grid=grid)
+        found = solve(cut, "learnt", tol=1e-8)
+        assert found.converged
+        assert certify(found.x, whole, found.y).rel_gap <= 1.01e-8
+        assert abs(A[:, 4] @ (whole.c * found.y)) <= 1e-14  # else no bound: v_4 has no other choice
+        assert found.primal == pytest.approx(solve(whole, "newton", tol=1e-9).primal, rel=2e-8)
+
+
+def test_a_free_column_is_looked_at_when_that_may_be_the_end(rng):
+    """Steps between looks read the data once, and what they say is true of any x and feasible y."""
+    A, whole, _ = free_one(rng, n=300, d=40, l2=1e-5)
+    method, looks = method_on(whole), 0
+    for _ in range(60):
+        before, dual = method.ledger.entries, method.pair.dual
+        list(method.epoch())
+        pair, again = method.evaluated(), method.pair.dual is dual
+        looks += not again
+        assert not again or method.ledger.entries - before <= 2 * whole.stored
+        case = oracle.Case(A, whole.b, whole.c, whole.loss, whole.reg)
+        assert pair.point.value == pytest.approx(oracle.primal(case, pair.point.x), rel=1e-12)
+        assert pair.gap >= pair.point.value - solve(whole, "newton", tol=1e-12).primal - 1e-12
+        if pair.gap <= 1e-9 * pair.point.value:
+            break
+    assert pair.gap <= 1e-9 * pair.point.value
+    assert looks < method.count
+
+
+@pytest.mark.parametrize("layout", ["csr", "dense_c"])
+def test_a_free_column_by_threads_from_a_saved_state_and_in_parts(layout, tmp_path, rng):
+    n, seed = int(1 + tuning.FEWEST_SAMPLED / tuning.LEARNT_SHARE), rng.integers(2**31)
+
+    def problem():
+        return free_one(np.random.default_rng(seed), n, layout=layout, grid=(2, 1))[2]
+
+    one, two = method_on(problem()), method_on(problem())
+    for _ in range(6):
+        list(one.epoch())
+    two.restore(one.save())
+    for _ in range(6):
+        list(one.epoch())
+        list(two.epoch())
+    for left, right in zip(one.state, two.state, strict=True):
+        np.testing.assert_array_equal(left, right)
+    same_run(*[solve(problem(), "learnt", engine="threads", n_threads=k) for k in (1, 2)])
+    same_run(*[solve(problem(), "learnt", engine="threads", n_threads=k) for k in (1, 4)])
+    whole = solve(problem(), "learnt", tol=1e-8)
+    found, _ = in_parts(problem, tmp_path / "run", method="learnt", tol=1e-8)
+    assert_same(found, whole)
+
+
 def test_every_round_is_a_look(rng):
     """Whole rows are read once a step; what the pair says is true of its point."""
     A, whole, cut = drawn(rng)
@@ -186,8 +249,8 @@ def test_refusals(rng):
     A, b = labelled(rng)
     for loss, reg, missing in (
         ("hinge", L2(0.1), "a smooth loss"),
-        ("logistic", L1(0.1), "l2 > 0 for every feature"),
-        ("logistic", L2(np.append(np.ones(19), 0.0)), "l2 > 0 for every feature"),
+        ("logistic", L1(0.1), "l2 > 0 for every feature but one"),
+        ("logistic", L2(np.append(np.ones(18), [0.0, 0.0])), "l2 > 0 for every feature but one"),
         ("logistic", Box(-1.0, 1.0), "no bounds"),
     ):
         problem = Problem(A, b, LOSSES[loss](), reg)
@@ -211,6 +274,9 @@ def test_auto_takes_it_on_much_dense_data(rng, monkeypatch):
         Problem(sp.csr_array(A), b, "logistic", L2(1e-3)),
     ):  # fmt: skip
         assert auto.pick(other)[0] != "learnt"
+    free = L2(np.append(np.full(59, 1e-3), 0.0))
+    assert auto.pick(much.with_regularizer(free))[0] == "learnt"
+    assert auto.pick(Problem(A, b, "squared_hinge", free))[0] != "learnt"  # rows are few
     found = [solve(much, "learnt", tol=1e-8, engine="threads", n_threads=n) for n in (1, 2, 4)]
     assert found[0].converged
     assert certify(found[0].x, much, found[0].y).rel_gap <= 1.01e-8

@@ -90,6 +90,23 @@ def plain_sweeps(p, sweeps):
     return values
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("shape", [(60, 60), (90, 40), (25, 120)])  # on the last one more pull
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_columns_most_of_which_pull(loss, shape, l2, rng):
+    """All of them are visited, again and again: the end is where Newton's method ends."""
+    A = rng.standard_normal(shape) + 0.3 * rng.standard_normal((shape[0], 1))
+    b = np.sign(A @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0]))
+    p = Problem(A, b, loss, L1(1.0))
+    l1 = 0.05 * float(np.max(np.abs(p.pull_at_zero)))
+    p = p.with_regularizer(ElasticNet(l1=l1, l2=l2 * l1))
+    assert np.count_nonzero(np.abs(p.pull_at_zero) > l1) > 0.5 * shape[1]
+    found, other = solve(p, "descent", tol=1e-7), solve(p, "newton", tol=1e-9)
+    assert found.converged
+    assert certify(found.x, p, found.y).rel_gap <= 1.01e-7
+    assert found.primal == pytest.approx(other.primal, rel=2e-7)
+
+
 @pytest.mark.parametrize("reg", [L1(0.02), L2(0.02)])
 def test_damped_visits_never_climb_and_descent_ends_where_they_do(reg):
     """Of the logistic loss, by the bound of its third derivative; moves of any length."""

@@ -7,6 +7,10 @@ first guess: the curvature of each column, or on dense data that of some rows (`
 Where rows are whole a round is one reading and one message to a worker: x goes there, margins and
 the sum of slopes come back. y = phi'(u) and v = -A'(c y) are known then, so every round is a look.
 
+One column may have no penalty, as an intercept has none. A look then moves y until that column
+balances, and reads the data for the new v. So there is one where the gradient says that it may be
+the last, and now and then.
+
 A step that gains too little is shortened here: margins on the way are known, and so is the best
 point of it. That costs a second round, and is rare.
 """
@@ -20,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...certificate.points import Pair, dual_from_margins, pair_of
+from ...certificate.points import Pair, dual_from_margins, pair_of, paired, primal_of
 from ...control.steps import NoSteps, Proposal, Seen
 from ...data.slopes import rows_of
 from ...errors import IncompatibleError, ParameterError
 from ...problem import Problem
 from ..base import PairMethod
-from .faces.choose import best_face
+from .faces.choose import best_face, one_free
 from .faces.parts import fill_terms, loss_part
 from .linalg.sampled import SampledRows, rows_to_sample
 from .newton import Newton
@@ -38,9 +42,11 @@ from .tuning import (
     LEAST_ANGLE,
     LEAST_GAIN,
     LINE_STEPS,
+    MAY_BE_LAST,
     MEMORY_BYTES,
     MOST_LEARNT,
     SAMPLED_AGAIN,
+    STEPS_A_LOOK,
     STEPS_KEPT,
     WATCHED,
 )
@@ -103,8 +109,8 @@ class Learnt(PairMethod):
         """What is missing, or ""."""
         if not problem.gamma > 0.0:
             return "a smooth loss"
-        if not (problem.reg.plain and problem.mu > 0.0):
-            return "l2 > 0 for every feature, no l1 and no bounds"
+        if not (problem.reg.plain and (problem.mu > 0.0 or one_free(problem))):
+            return "l2 > 0 for every feature but one, no l1 and no bounds"
         return ""
 
     @classmethod
@@ -145,6 +151,26 @@ class Learnt(PairMethod):
         """The pair at x."""
         p, (x, u, G, _, _) = self.problem, self.state
         return pair_of(p, x.copy(), u.copy(), dual_from_margins(p, u), -G)
+
+    def far(self) -> bool:
+        """Whether a look would read the data, and find a gap that is not small enough yet.
+
+        The gap is about the square of the gradient over twice the curvature that a column is sure
+        of: its l2, or that of the loss where it has none.
+        """
+        if self.problem.mu > 0.0 or self.count % STEPS_A_LOOK == 0:
+            return False
+        x, _, G, _, _ = self.state
+        sure = np.where(self.l2 > 0.0, self.l2, self.scale)
+        expected = 0.5 * float(np.sum((G + self.l2 * x) ** 2 / sure))
+        return expected > MAY_BE_LAST * self.tol * abs(self.value)
+
+    def seen(self) -> Pair:
+        """The pair at x; where a look would be early, x and the dual point of the last one."""
+        if not self.far():
+            return self.looked()
+        p, (x, u, _, _, _) = self.problem, self.state
+        return paired(p, primal_of(p, x.copy(), u.copy()), self.pair.dual)
 
     def value_at(self, x: np.ndarray, u: np.ndarray) -> float:
         """P(x)."""
@@ -208,10 +234,11 @@ class Learnt(PairMethod):
         self.count += 1
         if not value < self.value:  # rounding: nothing is left to gain
             self.exhausted = True
+            self.pair = self.looked()
         else:
             self.learn(there, new_u, new_G, gradient)
             self.value = value
-            self.pair = self.looked()
+            self.pair = self.seen()
         yield
 
     def learn(self, x: np.ndarray, u: np.ndarray, G: np.ndarray, before: np.ndarray) -> None:

@@ -33,6 +33,7 @@ from .tuning import (
     LITTLE_GAIN,
     LOOK_SHARE,
     MANY_LOOKS,
+    MOST_OF_THEM,
     MUCH_TO_SWEEP,
     NEARLY_THERE,
     NEXT_JOINING,
@@ -43,7 +44,9 @@ from .tuning import (
     SMALL_SHARE,
     SWEEPS_A_LOOK,
     UNJUDGED_SWEEPS,
+    UNTIL_ALL_AGAIN,
     UNTIL_PACE_COUNTS,
+    WITHIN_SIGHT,
 )
 
 __all__ = ["descend"]
@@ -116,8 +119,9 @@ def descend(
             count += 1
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
     per_entry, alive_entries = 1.0 / max(stored, 1), stored
-    joining, wide, size_of_columns = FIRST_JOINING, stored > MUCH_TO_SWEEP and n <= d, 0.0
+    joining, wide, size_of_columns = FIRST_JOINING, stored > MUCH_TO_SWEEP and n < d, 0.0
     share, sooner, extra, judged = LOOK_SHARE, False, 0, 0  # of looks where little is gained
+    ended = 0.0  # the largest pull of the last step
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = per_entry * margins_of(L, alive, count, x, u)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
@@ -132,7 +136,7 @@ def descend(
             if swapped:
                 settle(ws, wanted, x, x_last, u if flat is None else m, v_last, more)
             swapped = False
-        top = 0.0
+        top, pulling = 0.0, 0
         for k in range(count):
             j = alive[k]
             if looks == 0:  # once, while the column is at hand
@@ -141,6 +145,7 @@ def descend(
                 size_of_columns += norms[j]
             G[j] = line_dot(L, j, m)
             top = max(top, abs(G[j]))
+            pulling += abs(G[j]) > l1
         passes += per_entry * alive_entries
         theta, dual = 1.0, -math.inf
         inside = min(1.0, l1 / top) if l1 > 0.0 and top > 0.0 else 1.0
@@ -173,8 +178,9 @@ def descend(
         counts = looks - extra > patience and not early and not sooner
         if counts and hopeless(record, looks, tol * size, left, back):
             break
-        # columns that are zero at the optimum, by the gap of this very y
-        few_join = wide and l2 * d <= SMALL_SHARE * size_of_columns
+        # columns that are zero at the optimum, by the gap of this very y; no more than n are not,
+        # unless l2 counts, and where more pull those that pull most come first
+        few_join = wide and pulling > n and l2 * d <= SMALL_SHARE * size_of_columns
         radius = math.sqrt(2.0 * max(primal - dual, 0.0) / gamma)
         kept, wanted, alive_entries, wanted_entries = 0, 0, 0, 0
         joins = l1 + (joining * (top - l1) if few_join else 0.0)
@@ -190,10 +196,17 @@ def descend(
                     wanted += 1
                     wanted_entries += length
         count = kept
+        if not few_join and wanted_entries >= MOST_OF_THEM * alive_entries:
+            # those that do not pull yet soon may, and a visit to one that stays is half of one
+            for k in range(count):
+                ws[k] = alive[k]
+            wanted, wanted_entries = count, alive_entries
         # Pulls that are small beside the gap are no reason to go on: it grows with l1 by the
         # largest of them, and with l2 by their squares.
         slack = max(sharp * gap, NEARLY_THERE * tol * size)
         enough, enough_squares = l1 * slack / size, l2 * NEARLY_THERE * tol * size
+        if gap <= WITHIN_SIGHT * tol * size:  # pulls have ended with this gap: so small will do
+            enough = max(enough, ended * NEARLY_THERE * tol * size / gap)
         most = max(SWEEPS_A_LOOK * wanted_entries, 2 * alive_entries)
         most = FIRST_SWEEPS * wanted_entries if looks == 1 else most
         most *= 1 + looks // MANY_LOOKS
@@ -203,6 +216,7 @@ def descend(
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
             u_before[i] = u[i]
+        since = 0  # steps since all columns were visited
         slow_ones, last = 0, 1  # sweeps in a row, and how many the last step had
         due = math.inf  # what pulls of the next one are if sweeps are not slow
         while visited < most and not settled:
@@ -213,7 +227,7 @@ def descend(
                 other = index(key, drawn + k, k + 1)
                 active[k], active[other] = active[other], active[k]
             drawn += among
-            sweeps, start = 1, value
+            sweeps, start, ahead = 1, value, entries_of(L, active, among)
             if flat is not None:
                 largest, squares, gain, value, speed = flat_step(
                     L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
@@ -223,9 +237,11 @@ def descend(
                 largest, squares, value, speed, sweeps = curved_step(
                     L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
                     peaks, bends, b, c, l1, l2, growth, loss, fast, speed, value,
+                    (most - visited) / max(ahead, 1),
                 )  # fmt: skip
                 settled, gain = not value < math.inf, start - value
-            visited += sweeps * entries_of(L, active, among)
+            ended = largest
+            visited += sweeps * ahead
             if gain <= LITTLE_GAIN * tol * size and visited >= share * alive_entries:
                 settled, share, sooner, extra = True, 2.0 * share, True, extra + 1
             slow_ones = slow_ones + last if squares > due else 0
@@ -238,7 +254,8 @@ def descend(
                     x_last[j] = x[j]
                 for i in range(n):
                     v_last[i] = u[i] if flat is None else m[i]
-            if largest <= enough or squares <= enough_squares:
+            since = 0 if everything else since + 1
+            if largest <= enough or squares <= enough_squares or since >= UNTIL_ALL_AGAIN:
                 settled = settled or everything
                 among = wanted
             elif everything:  # between whole sweeps, over what is not zero

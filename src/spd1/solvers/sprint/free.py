@@ -92,5 +92,4 @@ class FreeAscentWorker(AscentWorker):
     def proof(self) -> Certificate:
         """What is proven of x and y as they are, at the last look of the kernel."""
         p = self.whole
-        v = -p.adjoint(p.c * self.y)
-        return certificate_of(p, pair_of(p, self.x, self.u.copy(), self.y.copy(), v))
+        return certificate_of(p, pair_of(p, self.x, self.u.copy(), self.y.copy(), None))

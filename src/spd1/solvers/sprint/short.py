@@ -66,7 +66,7 @@ def sprint_free(
                 aim = max(tol, NEXT_CENTRE * aim)
                 continue
             c = worker.proof()
-            ledger.entries += 2.0 * problem.stored
+            ledger.entries += problem.stored  # for v of the y that is mended
             rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
             if callback is not None and heard(callback, rows[-1:]):
                 status = "interrupted"

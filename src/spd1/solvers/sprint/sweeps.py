@@ -180,16 +180,19 @@ def flat_step(
 @helper
 def curved_step(
     L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, y, m, W, peaks, bends,
-    b, c, l1, l2, growth, loss, fast, speed, value,
+    b, c, l1, l2, growth, loss, fast, speed, value, room,
 ):  # fmt: skip
     """The same for other losses: sweeps on one model, taken back if the objective has climbed.
 
     The model has the bends of where the step begins. Losses whose bends jump have one sweep a
-    model: their slopes cost next to nothing. Returns how many sweeps there were, too.
+    model: their slopes cost next to nothing. There is ``room`` for so many, at least for one.
+    Returns how many there were, too.
     """
     largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
     most = SWEEPS_A_MODEL if growth < math.inf and not fast else 1
-    while sweeps == 0 or (sweeps < most and not long and left > MODEL_LEFT * squares):
+    while sweeps == 0 or (
+        sweeps < most and sweeps + 1 <= room and not long and left > MODEL_LEFT * squares
+    ):
         pull, left, long = curved_sweep(
             L, active, among, x, peaks, bends, sweeps > 0, l1, l2, growth, m, W
         )

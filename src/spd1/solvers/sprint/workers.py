@@ -352,8 +352,7 @@ class NewtonCGWorker:
         p = self.problem
         if self.alike and p.grid.crew is None:
             return fresh_pair(p, self.A, self.x.copy(), self.y.copy())
-        v = -p.adjoint(p.c * self.y)
-        return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), v)
+        return pair_of(p, self.x.copy(), p.margins(self.x), self.y.copy(), None)
 
     def certificate(self, last: Progress, floor: float, tol: float) -> Certificate:
         """What is proven of x and the best y."""

@@ -32,6 +32,7 @@ __all__ = [
     "few_columns",
     "few_rows",
     "few_rows_one_free",
+    "one_free",
     "rows_out_of_reach",
 ]
 
@@ -84,12 +85,26 @@ def few_rows(problem: Problem) -> bool:
 def few_rows_one_free(problem: Problem) -> bool:
     """The same with a logistic loss and one column that has no l2, as an intercept has none."""
     p = problem
-    if not (p.n <= FEW_ROWS and WIDE * p.n <= p.d and p.reg.plain and p.loss.probabilities):
+    few = p.n <= FEW_ROWS and WIDE * p.n <= p.d
+    return few and p.reg.plain and p.loss.probabilities and one_free(p)
+
+
+def one_free(problem: Problem) -> bool:
+    """Whether one column has no l2, and that of the others is more than rounding.
+
+    The regularizer has no l1 and no bounds.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> p = spd1.Problem(np.eye(3), [1.0, -1.0, 1.0], "logistic", spd1.L2([0.1, 0.2, 0.0]))
+    >>> one_free(p), one_free(p.with_regularizer(spd1.L2([0.1, 0.0, 0.0])))
+    (True, False)
+    """
+    p, l2 = problem, np.asarray(problem.reg.l2)
+    if l2.ndim == 0 or np.count_nonzero(l2 == 0.0) != 1 or p.d == 1:
         return False
-    l2 = np.asarray(p.reg.l2)
-    if l2.ndim == 0 or len(p.free_columns) != 1 or np.count_nonzero(l2 == 0.0) != 1:
-        return False
-    return bool(np.delete(l2, p.free_columns).min() > p.most_faint_l2)
+    return bool(l2[l2 > 0.0].min() > p.most_faint_l2)
 
 
 def rows_apart(problem: Problem, turns: float) -> bool:
