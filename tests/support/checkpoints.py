@@ -123,7 +123,9 @@ MORE_TASKS = {
     "extragradient": (
         lambda: drawn(200, 30, "logistic", L2(1e-4)), {"method": "extragradient", "tol": 1e-6},
     ),
-    "pdlp": (smooth, {"method": "pdlp", "tol": 1e-12}),
+    "pdlp": (
+        lambda: drawn(200, 30, "logistic", L2(1e-4)), {"method": "pdlp", "tol": 1e-9},
+    ),
     "interior": (
         lambda: drawn(60, 40, "hinge", L1(1e-3)), {"method": "interior", "tol": 1e-9},
     ),
