@@ -31,7 +31,8 @@ LOSSES = ("logistic", "squared_hinge", "hinge")
 PENALTIES = {"l2": lambda top: spd1.L2(1e-2), "l1": lambda top: spd1.L1(0.1 * top)}
 FILES = {"gisette-like": 5000, "20news-compsci": 44120, "rcv1-subset": 47236, "relathe": 4322,
          "a9a": 123, "mushrooms": 112, "colon-cancer": 2000, "hiva": 1617, "leukemia": 7129,
-         "reuters-example1": 9947, "madelon": 500, "cpusmall": 12, "riboflavin": 4088}  # fmt: skip
+         "reuters-example1": 9947, "madelon": 500, "cpusmall": 12, "riboflavin": 4088,
+         "leukemia.t": 7129, "news20.multiclass": 62061}  # fmt: skip
 MANY_VALUES = 10  # of labels, from which on they are measurements: above or below the median
 
 

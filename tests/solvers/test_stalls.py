@@ -10,6 +10,9 @@ import pytest
 
 from spd1 import L1, L2, ElasticNet, Problem, solve
 from spd1.linear_model import LinearSVC
+from spd1.solvers.interior.interior import Interior
+from support import cases
+from support.checks import check
 
 
 def polynomials(rng, n, variables, degree):
@@ -176,3 +179,21 @@ def test_an_optimum_of_zero_is_measured_by_the_start(rng):
         assert found.status == "converged"
         assert found.floor > found.primal
         assert "of the objective at the start" in str(found.certificate)
+
+
+def test_a_fall_back_that_does_not_get_there_gives_back(monkeypatch):
+    """Newton's method gives way early here, and is needed after all: others may use up their looks.
+
+    A run ended where the fall-back had no looks left, however well the first method had done.
+    """
+    case, best = (make("logistic", "arrays", "large") for make in (cases.make, cases.best))
+    problem = case.problem("dense_c")
+    assert "then interior" in solve(problem).method
+    monkeypatch.setattr(Interior, "most_looks", 2)
+    assert not solve(problem, "interior").converged
+    found = solve(problem)
+    assert "then interior" in found.method
+    check(case, problem, found, best)
+    assert found.converged
+    limited = solve(problem, max_passes=30)  # what the user says holds
+    assert (limited.status, limited.converged) == ("max_passes", False)

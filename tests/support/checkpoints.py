@@ -102,7 +102,84 @@ TASKS = {
 }  # fmt: skip
 
 
+def smooth():
+    """A problem that every method of gradients and of single entries takes."""
+    return drawn(200, 30, "logistic", L2(1e-2))
+
+
+#: The other methods that keep checkpoints, and the same on stores and with threads. Left out, as
+#: there is hardly a moment between their looks: direct, multipliers (2 looks) and few-rows (3).
+MORE_TASKS = {
+    **{
+        name: (smooth, {"method": name, "tol": tol})
+        for name, tol in {
+            "columns": 1e-9, "svrg": 1e-9, "saga": 1e-9, "psgd": 2e-2, "spd1": 0.25,
+            "spd1-vr-acc": 1e-9, "spd1-vr-catalyst": 1e-9, "sdca": 1e-9, "asdca": 1e-9,
+            "spdc": 1e-9, "spdhg": 1e-9, "rpd": 1e-9, "svrg-saddle": 1e-4, "svrg-saddle-acc": 1e-7,
+            "saga-saddle": 5e-3, "katyusha": 1e-9, "dspdc": 0.4, "s2cd": 1e-9,
+        }.items()
+    },
+    "chambolle-pock": (smooth, {"method": "chambolle-pock", "tol": 1e-12}),
+    "extragradient": (
+        lambda: drawn(200, 30, "logistic", L2(1e-4)), {"method": "extragradient", "tol": 1e-6},
+    ),
+    "pdlp": (
+        lambda: drawn(200, 30, "logistic", L2(1e-4)), {"method": "pdlp", "tol": 1e-9},
+    ),
+    "interior": (
+        lambda: drawn(60, 40, "hinge", L1(1e-3)), {"method": "interior", "tol": 1e-9},
+    ),
+    "descent": (
+        lambda: drawn(200, 100, "logistic", L1(1e-4)), {"method": "descent", "tol": 1e-9},
+    ),
+    "newton-cg": (
+        lambda: drawn(200, 30, "logistic", L2(1e-6)), {"method": "newton-cg", "tol": 1e-9},
+    ),
+    "newton-gram": (
+        lambda: drawn(60, 50, "logistic", L2(1e-10)), {"method": "newton-gram", "tol": 1e-9},
+    ),
+    "learnt": (
+        lambda: drawn(200, 30, "logistic", L2(1e-5)), {"method": "learnt", "tol": 1e-9},
+    ),
+    "auto, store": (lambda: stored(300, 60, "hinge", L1(1e-3)), {"tol": 1e-9}),
+    "ascent, store": (
+        lambda: stored(400, 200, "hinge", L2(1e-3)), {"method": "ascent", "tol": 1e-7},
+    ),
+    "learnt, store": (
+        lambda: stored(300, 40, "logistic", L2(1e-5)), {"method": "learnt", "tol": 1e-9},
+    ),
+    "interior, store": (
+        lambda: stored(60, 40, "hinge", L1(1e-3)), {"method": "interior", "tol": 1e-9},
+    ),
+    "spd1-vr, store": (
+        lambda: stored(200, 30, "logistic", L2(1e-2)), {"method": "spd1-vr", "tol": 1e-6},
+    ),
+    "spd1, store": (
+        lambda: stored(200, 30, "logistic", L2(1e-2)), {"method": "spd1", "tol": 0.25},
+    ),
+    "ascent, threads": (  # large enough for two blocks in one kernel
+        lambda: drawn(2000, 200, "hinge", L2(1e-3)), {"method": "ascent", "tol": 1e-8} | THREADS,
+    ),
+    "rows, threads": (  # large enough for blocks side by side
+        lambda: drawn(10000, 700, "logistic", L2(1e-4)), {"method": "rows", "tol": 1e-8} | THREADS,
+    ),
+    "rows on tiles, threads": (
+        lambda: drawn(300, 40, "hinge", L2(1e-3)),
+        {"method": "rows", "tol": 1e-7, "grid": (3, 2)} | THREADS,
+    ),
+    "learnt, threads": (
+        lambda: drawn(2000, 200, "logistic", L2(1e-5)), {"method": "learnt", "tol": 1e-9} | THREADS,
+    ),
+    "rows, store, threads": (
+        lambda: stored(300, 40, "logistic", L2(1e-3)), {"method": "rows", "tol": 1e-8} | THREADS,
+    ),
+    "newton, store, threads": (
+        lambda: stored(400, 300, "hinge", L1(3e-3)), {"method": "newton", "tol": 1e-9} | THREADS,
+    ),
+}  # fmt: skip
+
+
 def task(name, path, **more):
     """Begin one of them, or go on with it."""
-    problem, options = TASKS[name]
+    problem, options = (TASKS | MORE_TASKS)[name]
     return solve(problem(), checkpoint=path, **options, **more)

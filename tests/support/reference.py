@@ -158,6 +158,8 @@ def rows(task: Task, x, y, order, eta, stored, near) -> tuple[np.ndarray, np.nda
     n, x, y, k = len(task.b), x.copy(), y.copy(), stored.sum(axis=0)
     for i in order:
         squares = np.sum(task.A[i] ** 2)
+        if squares == 0.0:  # its margin is 0 at any x
+            y[i] = slope(task.loss, 0.0, task.b[i])
         if squares == 0.0 or task.c[i] == 0.0:
             continue
         G, sigma = task.A.T @ (task.c * y), 1.0 / (eta * n * task.c[i] * squares)
@@ -182,6 +184,8 @@ def rows_in_rounds(
     for rows, columns, number, order in visits:
         for i in order:
             squares = np.sum(task.A[i] ** 2)
+            if squares == 0.0:  # its margin is 0 at any x
+                y[i] = slope(task.loss, 0.0, task.b[i])
             if squares == 0.0 or task.c[i] == 0.0:
                 continue
             G = task.A.T @ (task.c * known[:, number])

@@ -170,6 +170,8 @@ class Run:
             return "" if self.resume() else "stalled"
         looks = len(self.trace.rows) - self.looks_before
         many = self.ledger.own_limit and looks > self.method.most_looks
+        if many and self.go_back():  # it was on its way, and others have not got there either
+            return ""
         if many or self.ledger.out_of_passes:
             return "max_passes"
         if self.ledger.out_of_time:
@@ -266,6 +268,10 @@ class Run:
         if self.watched and self.may_switch:
             self.switch()
             return not self.method.exhausted
+        return self.go_back()
+
+    def go_back(self) -> bool:
+        """Go on with the method that gave way, if there is one."""
         if self.retired is None:
             return False
         self.hand_over(self.retired)

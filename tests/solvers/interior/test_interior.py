@@ -15,6 +15,7 @@ from spd1.losses import LOSSES
 from spd1.solvers.interior.interior import Interior
 from spd1.solvers.interior.kinks import Kinks
 from spd1.solvers.interior.normal import Bordered, Normal
+from spd1.solvers.interior.parts import middle
 from spd1.solvers.interior.systems import Systems, rows_cost_less
 from spd1.solvers.interior.tuning import MANY_COLUMNS
 from support import cases, oracle
@@ -72,6 +73,32 @@ def test_every_loss_and_regularizer(loss, reg):
     found = solve(case.problem(), "interior")
     check(case, case.problem(), found, best)
     assert found.status == "converged"
+
+
+@pytest.mark.parametrize("layout", ["dense_c", "csr"])
+def test_a_single_bound_far_away_is_no_place_to_start(layout):
+    """Beside it margins are in the hundreds: the loss is flat there, and steps went in circles."""
+    case, best = (make("logistic", "arrays", "large") for make in (cases.make, cases.best))
+    problem = case.problem(layout)
+    found = solve(problem, "interior", tol=1e-9)
+    check(case, problem, found, best)
+    assert found.converged
+
+
+def test_a_start_is_inside_of_all_bounds_and_near_zero(rng):
+    """As far from every bound as asked for, or as there is room; no farther from zero than that."""
+    far = 10.0 ** rng.uniform(-3, 4, 200) * rng.choice([-1.0, 1.0], 200)
+    free, size = np.full(200, math.inf), 0.5
+    above, below, loose = middle(far, free, size), middle(-free, far, size), middle(-free, free, 1)
+    assert np.all(above - far >= size * (1.0 - 1e-12))
+    assert np.all(far - below >= size * (1.0 - 1e-12))
+    nearest = np.maximum(far + size, 0.0)  # of all points that are far enough from the bound
+    np.testing.assert_allclose(above, nearest, atol=1e-12)
+    np.testing.assert_allclose(below, -np.maximum(-far + size, 0.0), atol=1e-12)
+    assert not np.any(loose)
+    low, high = np.minimum(far, far[::-1] + 1e-3), np.maximum(far, far[::-1] + 1e-3)
+    inside = middle(low, high, size)
+    assert np.all((low < inside) & (inside < high))
 
 
 @pytest.mark.parametrize("loss", ["absolute", "logistic", "squared_hinge"])

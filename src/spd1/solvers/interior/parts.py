@@ -42,13 +42,17 @@ def inverse(kinks: Kinks) -> np.ndarray:
 
 
 def middle(low: np.ndarray, high: np.ndarray, size: float) -> np.ndarray:
-    """A point well inside each interval; from a single end, about ``size`` away."""
+    """A point well inside each interval; from a single end, ``size`` away at least.
+
+    Zero, if it is that far from a single end: the end may be thousands of sizes away, and curved
+    losses are flat where margins are that large.
+    """
     below, above = np.isfinite(low), np.isfinite(high)
     with np.errstate(invalid="ignore"):
         half = np.where(below & above, 0.5 * (high - low), size)
         centre = np.where(below & above, low + half, 0.0)
         step = np.minimum(half, size)
-    from_low = np.where(below & ~above, low + size, centre)
-    found = np.where(above & ~below, high - size, from_low)
+    from_low = np.where(below & ~above, np.maximum(low + size, 0.0), centre)
+    found = np.where(above & ~below, np.minimum(high - size, 0.0), from_low)
     near_zero = below & above & (low + 0.1 * step < 0.0) & (high - 0.1 * step > 0.0)
     return np.asarray(np.where(near_zero & (half > size), 0.0, found), dtype=float)

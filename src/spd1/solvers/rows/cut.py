@@ -102,9 +102,9 @@ class CutRows(RowTiles):
         p, columns = self.problem, 0 if self.whole_rows else self.grid.shape[1]
         if v is None:
             v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
-        left = np.zeros((p.n, columns), order="F")
+        left, y = np.zeros((p.n, columns), order="F"), self.settled(y)
         seen = np.asfortranarray(np.repeat(y[:, None], columns, axis=1))
-        self.state = CutRowState(x, y.copy(), -v, np.zeros(0), GIVEN, left, seen)
+        self.state = CutRowState(x, y, -v, np.zeros(0), GIVEN, left, seen)
         self.largest = max(self.largest, size_of(v))
         self.forget()
         self.fresh = self.whole_rows  # then there is nothing to leave

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...certificate.points import DualPoint, Pair, pair_of
+from ...certificate.points import DualPoint, Pair, dual_from_margins, pair_of
 from ...control.balance import BalancedSteps
 from ...control.steps import Proposal
 from ...data.grid import Grid
@@ -198,9 +198,21 @@ class RowTiles(TileMethod):
         p = self.problem
         if v is None:
             v = -p.adjoint(p.c * y) if np.any(y) else np.zeros(p.d)
-        self.state = RowState(x, y.copy(), -v, np.zeros((0, 4)), GIVEN)
+        self.state = RowState(x, self.settled(y), -v, np.zeros((0, 4)), GIVEN)
         self.largest = max(self.largest, size_of(v))
         self.forget()
+
+    def settled(self, y: np.ndarray) -> np.ndarray:
+        """A copy of y in which empty rows are solved: no visit would do it.
+
+        Their margin is 0 at any x, so y_i = phi'(0). A bound that a run goes back to may have all
+        of y scaled, and that of empty rows would stay so for ever.
+        """
+        p, y = self.problem, y.copy()
+        empty = np.flatnonzero(p.row_norms_squared == 0.0)
+        if len(empty) > 0:
+            y[empty] = dual_from_margins(p, np.zeros(p.n))[empty]
+        return y
 
     def restore(self, saved: Saved) -> None:
         super().restore(saved)
