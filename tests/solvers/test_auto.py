@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from spd1 import L2, Problem, solve
 from spd1.losses import LOSSES
+from spd1.solvers.auto import pick
 from support import cases, oracle
 from support.checks import REGS, check, easy
 
@@ -152,3 +154,11 @@ def test_random_shapes_and_regularizers(loss, seed):
         found = solve(problem)
         check(case, problem, found, best)
         assert found.status == "converged"
+
+
+@pytest.mark.parametrize(("loss", "rows"), [("logistic", 2500), ("squared", 1500)])
+def test_tall_sparse_rows_with_a_small_l2_take_newtons_steps(loss, rows):
+    rng = np.random.default_rng(0)
+    A = sp.random_array((rows, 1000), density=0.08, rng=rng, format="csr")
+    b = np.where(A @ rng.standard_normal(1000) > 0.0, 1.0, -1.0)
+    assert pick(Problem(A, b, loss, L2(1e-5)))[0] == "newton"

@@ -12,7 +12,7 @@ from ...problem import Problem
 from ..tuning import FEW_LINES, LARGE_DATA, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
 from .free import lifted
-from .hardness import hard_pieces, in_pieces, row_ratio
+from .hardness import few_dense_rows, hard_pieces, in_pieces, row_ratio
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     CHEAP_SPARSE,
@@ -63,7 +63,6 @@ from .workers import (
     AscentWorker,
     DescentWorker,
     NewtonCGWorker,
-    few_dense_rows,
     worth_of_a_gram,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...kernel.prices import prices, rates
 from ...problem import Problem
 from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
-from ..newton.tuning import TALL
+from ..newton.tuning import FEW_ROWS, TALL, WIDE
 from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY, VERY_TALL
 from .tuning import (
     FEW_ENTRIES,
@@ -16,7 +16,7 @@ from .tuning import (
     MOST_ROUGH_ASCENT,
 )
 
-__all__ = ["hard_pieces", "in_pieces", "passes_worth", "row_ratio"]
+__all__ = ["few_dense_rows", "hard_pieces", "in_pieces", "passes_worth", "row_ratio"]
 
 
 def row_ratio(problem: Problem) -> float:
@@ -24,6 +24,12 @@ def row_ratio(problem: Problem) -> float:
     p = problem
     smooth = p.gamma if p.gamma > 0.0 else 1.0
     return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
+
+
+def few_dense_rows(problem: Problem) -> bool:
+    """Whether dense data has few rows, and several columns to each: Gram matrices are small."""
+    p = problem
+    return bool(p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d)
 
 
 def in_pieces(problem: Problem) -> bool:
@@ -38,10 +44,10 @@ def hard_pieces(problem: Problem) -> bool:
     Where labels are noisy most rows stay within their pieces, and few products make a step. Where
     data can be separated few do, and their number is that of the columns: products are many, and
     are given up for visits with momentum. Tall dense data has a small matrix of its columns, and
-    on little dense data any way is short.
+    on little dense data any way is short; few dense rows have a small matrix of the rows.
     """
     p = problem
-    if not in_pieces(p) or (p.grid.dense and p.stored <= LARGE_DATA):
+    if not in_pieces(p) or (p.grid.dense and p.stored <= LARGE_DATA) or few_dense_rows(p):
         return False
     tall = TALL if p.grid.dense else VERY_TALL
     return p.n <= tall * p.d and row_ratio(p) > HARD_PIECES

@@ -15,12 +15,11 @@ from ...kernel.prices import rates
 from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
-from ..newton.tuning import FEW_ROWS, WIDE
 from ..order import rows_a_block
 from ..tuning import SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
-from .hardness import hard_pieces, passes_worth
+from .hardness import few_dense_rows, hard_pieces, passes_worth
 from .momentum import FAST_NUMBERS
 from .newton_cg import newton_steps
 from .proof import fresh_pair
@@ -168,12 +167,6 @@ def free_and_alike(problem: Problem) -> bool:
     """Whether every feature has the same l1 and l2, and no bounds."""
     reg = problem.reg
     return bool(reg.scalar and reg.lower == -math.inf and reg.upper == math.inf)
-
-
-def few_dense_rows(problem: Problem) -> bool:
-    """Whether dense data has few rows, and several columns to each: Gram matrices are small."""
-    p = problem
-    return bool(p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d)
 
 
 def only_tried(problem: Problem) -> bool:
