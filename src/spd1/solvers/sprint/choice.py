@@ -140,7 +140,7 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
 
 
 def columns_alike(problem: Problem) -> bool:
-    """Whether sparse rows of a logistic loss have few columns, and several entries of them each."""
+    """Whether very tall rows of a logistic loss have few columns, and several entries each."""
     p = problem
     few = p.d <= FEW_ALIKE_COLUMNS and p.n >= VERY_TALL * p.d
     return few and p.loss.probabilities and p.stored > FEW_A_ROW * p.n

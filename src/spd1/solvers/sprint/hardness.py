@@ -63,7 +63,9 @@ def passes_worth(problem: Problem) -> float:
 def rough_passes(problem: Problem) -> float:
     """Passes over the rows of a loss with corners that an interior-point method is worth.
 
-    Its steps are products of dense matrices, as many for hard problems as for others.
+    Its steps are products of dense matrices, as many for hard problems as for others. Roughly
+    ``Interior.price``, which is not asked: with it every small fit would import the method and
+    SciPy's linear algebra.
     """
     p, at, least = problem, prices(), min(problem.n, problem.d)
     if p.stored <= FEW_ENTRIES:
