@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...kernel.jit import kernel
 from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
@@ -42,9 +43,11 @@ from .tuning import (
     MANY_DIGITS,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
+    MOST_IN_USE,
     MUCH_DATA,
     PIECES_APART,
     PROX_ROW,
+    PROX_SHORT_ROW,
     SEPARABLE,
     SEPARABLE_RATIO,
     SHARED_PRODUCTS,
@@ -58,6 +61,8 @@ from .tuning import (
     UNTRIED_SHARE,
     VERY_EASY,
     VERY_FEW_ROWS,
+    WIDE_IN_USE,
+    WIDEST_FAINT,
 )
 from .workers import (
     AscentWorker,
@@ -284,13 +289,35 @@ def exponentials_count(problem: Problem) -> bool:
     """Whether visits to sparse rows are exponentials above all: logistic losses, short rows.
 
     A product with the curvature is two walks along a row and no more; a visit is a prox, too, and
-    with a logistic loss that is as much as twenty entries. Where columns are far more than rows,
-    rows hardly feel each other, and a few visits do what takes many products.
+    with a logistic loss that is as much as twenty entries. Where columns with entries are far more
+    than rows, rows hardly feel each other, and a few visits do what takes many products.
     """
     p = problem
-    if not p.loss.probabilities or p.grid.dense or p.d > SQUARE * p.n:
+    if not p.loss.probabilities or p.grid.dense or p.d > WIDE_IN_USE * p.n:
         return False
-    return p.stored <= PROX_ROW * p.n * rates().exp / rates().sparse_entry
+    a_prox = p.n * rates().exp / rates().sparse_entry
+    if p.d <= SQUARE * p.n:
+        return p.stored <= PROX_ROW * a_prox
+    if p.stored > PROX_SHORT_ROW * a_prox or not p.grid.row_major:
+        return False
+    return min(columns_in_use(p), p.stored) <= MOST_IN_USE * p.n
+
+
+def columns_in_use(problem: Problem) -> int:
+    """Columns that have an entry, of data given by rows."""
+    p = problem
+    return int(count_used(p.grid.matrix.indices, np.zeros(p.d, dtype=np.uint8)))
+
+
+@kernel
+def count_used(indices, seen):
+    """How many numbers come up; ``seen``, zeros, is room for all of them."""
+    used = 0
+    for p in range(len(indices)):
+        j = indices[p]
+        used += 1 - seen[j]
+        seen[j] = 1
+    return used
 
 
 def surely_easy(problem: Problem) -> bool:
@@ -302,6 +329,8 @@ def surely_easy(problem: Problem) -> bool:
     p = problem
     if p.mu <= p.most_faint_l2 or p.loss.quadratic or NewtonCGWorker.objection(p):
         return False
+    if p.d > WIDEST_FAINT * p.n:
+        return False  # steps go over all columns
     return p.n * row_ratio(p) <= (FAINT_ROWS if p.n >= p.d else FAINT_WIDE_ROWS)
 
 

@@ -107,6 +107,7 @@ EASY_NET = 3.0  # with an l1 beside l2, where sweeps over columns are the altern
 # n times that mean bounds the curvature of every direction, over l2: up to here Newton's steps by
 # products took 0.4 to 0.9 of the time of visits (seeds 150, 157, 174, 186, 198)
 FAINT_ROWS, FAINT_WIDE_ROWS = 40.0, 5.0  # at least as many rows as columns, or fewer
+WIDEST_FAINT = 8  # columns a row; with 19, 57 and 300 they took 1.2 to 2.2 of the time of visits
 VERY_EASY = 0.01  # that mean, up to which short rows of very tall data are left to products, too
 FEW_ENTRIES = 30_000  # stored: a vain attempt on square data costs less than a step of Newton's;
 # hinges on dense data of up to 30,000 entries took 0.1 to 0.5 of the time of Newton's method on the
@@ -195,8 +196,13 @@ EASY_ENOUGH = 0.5  # mean of |a_i|^2 / (n l2 gamma), up to which tall data is le
 SHORT_ROW = 30  # entries of a row, up to which a prox counts, at the reference prices
 # The same of a logistic loss and sparse data with at most twice as many columns as rows. Products
 # took 0.2 to 0.9 of the time of visits on 20 of 21 draws (n 380 to 16,000, 5 to 60 entries a row,
-# l2 from 1e-1 to 1e-6 of a row's square), 1.0 to 1.2 on one; with 70 to 120 a row 0.5 to 2.0
-PROX_ROW = 60
+# l2 from 1e-1 to 1e-6 of a row's square), 1.0 to 1.2 on one; with 42 to 70 a row 0.9 to 1.7, with
+# 70 to 120 a row 0.5 to 2.0
+PROX_ROW = 40
+# The same with more columns, if at most so many a row have an entry, and rows are shorter still: 16
+# draws took 0.4 to 1.0 of the time of visits to 1e-3 and 1e-6, three 1.1 to 1.2 to one of these;
+# with 3.1 to 7 columns in use a row 1.4 to 4 on eight of twelve. Beyond WIDE_IN_USE nobody counts
+PROX_SHORT_ROW, MOST_IN_USE, WIDE_IN_USE = 25, 3.0, 20
 FEW_DENSE_COLUMNS = 80  # whose matrix is added up within the kernel
 # Entries, up to which the matrix is thought of before products, and up to which it is that of all
 # rows at once. Between the two conjugate gradients begin with the diagonal. 20000 x 50, logistic,
