@@ -5,22 +5,35 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from functools import cache
+from time import perf_counter
 from typing import Any
 
 from .patience import SIGNALS_HELD
 
 __all__ = ["clock", "compiling"]
 
-_compilation: Any = None
+_spent = 0.0  # seconds that kernels were compiled for, or loaded
 
 
 def time_compilation() -> None:
     """Numba holds this lock while it compiles a kernel or loads one from disk."""
-    global _compilation
     from numba.core import event
 
-    _compilation = event.TimingListener()
-    event.register("numba:compiler_lock", _compilation)
+    class Timing(event.Listener):
+        depth, began = 0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.began = perf_counter()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            global _spent
+            self.depth -= 1
+            if self.depth == 0:
+                _spent += perf_counter() - self.began
+
+    event.register("numba:compiler_lock", Timing())
 
 
 @cache
@@ -49,8 +62,7 @@ def put_interrupts_off() -> None:
 
 def clock() -> float:
     """Seconds that pass while nothing is being compiled: what runs are timed and limited by."""
-    spent = _compilation.duration if _compilation is not None and _compilation.done else 0.0
-    return time.perf_counter() - spent
+    return perf_counter() - _spent
 
 
 @cache
