@@ -29,6 +29,7 @@ from .tuning import (
     MEAN_BEND,
     MOMENTUM_STRETCH,
     NEXT_MARK,
+    STEADY_PACE,
     STRETCH,
     UNJUDGED_SHARE,
     UNTIL_SLOW,
@@ -256,8 +257,8 @@ def ascend(
                 break
             if passes >= next_mark:
                 bearable = left - passes
-                if fast is not None:
-                    bearable = WORTH_MOMENTUM if fast[ON] == 0.0 else bearable
+                if fast is not None and fast[ON] == 0.0:
+                    bearable = until_momentum(now, mark_gap, passes - mark)
                 if slow(now, mark_gap, passes - mark, wanted, bearable):
                     given_up = passes >= judged
                     if fast is not None and fast[ON] == 0.0:
@@ -327,6 +328,16 @@ def slow(now, before, passes, wanted, left):
     return now > wanted and (
         math.log(now / wanted) * passes > FAR_TOO_SLOW * left * math.log(before / now)
     )
+
+
+@helper
+def until_momentum(now, before, passes):
+    """Passes that may be ahead of passes without momentum: any number where their pace is good.
+
+    Momentum makes slow passes faster and fast ones slower.
+    """
+    steady = now < before * STEADY_PACE**passes
+    return math.inf if steady else WORTH_MOMENTUM
 
 
 @helper

@@ -48,6 +48,7 @@ from .ascent import (
     rests,
     shuffle,
     slow,
+    until_momentum,
     visit_rows,
 )
 from .momentum import BEST, ON, SINCE, columns_ahead, judge, momentum, rows_ahead
@@ -60,7 +61,6 @@ from .tuning import (
     STRETCH,
     UNJUDGED_SHARE,
     UNTIL_SLOW,
-    WORTH_MOMENTUM,
 )
 
 __all__ = ["PHASE_SETTINGS", "ascend_together"]
@@ -447,8 +447,8 @@ def ascend_together(
             over = over or active == 0 or since_look >= stretch
             if not over and passes >= next_mark:
                 bearable = left - passes
-                if fast is not None:
-                    bearable = WORTH_MOMENTUM if fast[ON] == 0.0 else bearable
+                if fast is not None and fast[ON] == 0.0:
+                    bearable = until_momentum(now, mark_gap, passes - mark)
                 if slow(now, mark_gap, passes - mark, wanted, bearable):
                     given_up = passes >= judged
                     if fast is not None and fast[ON] == 0.0:
