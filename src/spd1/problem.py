@@ -15,6 +15,7 @@ from .data.facts import Facts, Reads
 from .data.grid import Grid
 from .data.store import Store
 from .errors import DataError
+from .kernel.jit import kernel
 from .late import late
 from .losses import as_loss
 from .regularizers import as_regularizer
@@ -424,7 +425,7 @@ def _own_labels(given: np.ndarray, n: int, loss: Any) -> np.ndarray:
     labels = np.array(given, dtype=np.float64)
     labels.setflags(write=False)
     name, kind = type(loss).__name__, loss.label_kind
-    if kind == "sign" and np.count_nonzero(np.abs(labels) == 1.0) == n:
+    if kind == "sign" and all_signs(labels):
         return labels
     if not np.isfinite(labels).all():
         raise DataError("b has NaN or infinite values")
@@ -436,6 +437,15 @@ def _own_labels(given: np.ndarray, n: int, loss: Any) -> np.ndarray:
     if loss.positive_only and np.any(labels == 0):
         raise DataError(f"{name} needs targets above 0, and some are 0: Tweedie takes these")
     return labels
+
+
+@kernel
+def all_signs(labels):
+    """Whether every label is -1 or +1: one call where NumPy takes three."""
+    others = 0
+    for i in range(len(labels)):
+        others += abs(labels[i]) != 1.0
+    return others == 0
 
 
 def _signs(labels: np.ndarray, name: str) -> np.ndarray:

@@ -68,9 +68,11 @@ def lines_of(X: Any) -> Lines:
     if X.ndim != 2:
         raise DataError(f"A must have two dimensions, not {X.ndim}")
     try:
-        M = X if X.format in ("csr", "csc") else _compressed(X)
+        M, kind = X, X.format
+        if kind not in ("csr", "csc"):
+            M, kind = _compressed(X), "csr"
         shape = _shape(M)
-        major, minor = shape if M.format == "csr" else shape[::-1]
+        major, minor = shape if kind == "csr" else shape[::-1]
         data, indices, indptr = _vector(M.data), _indices(M.indices), _indices(M.indptr)
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -85,7 +87,7 @@ def lines_of(X: Any) -> Lines:
     stored, grows = _check_lines(data, places, ends, major, minor)
     if stored < len(data):
         data, indices, places = data[:stored], indices[:stored], places[:stored]
-    return Lines(M.format, data, indices, indptr, shape, grows, (places, ends))
+    return Lines(kind, data, indices, indptr, shape, grows, (places, ends))
 
 
 def trusted(X: Any) -> Any:

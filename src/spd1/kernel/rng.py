@@ -172,6 +172,8 @@ def key_of(random_state: Any) -> np.uint64:
     >>> int(key_of(0)) == int(key_of(0)) != int(key_of(1))
     True
     """
+    if type(random_state) is int and random_state >= 0:  # nearly always
+        return _key_of_seed(random_state)
     if random_state is None:
         return np.uint64(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, np.random.Generator):
