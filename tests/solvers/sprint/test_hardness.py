@@ -50,6 +50,18 @@ def test_hard_pieces_go_to_momentum_or_to_newtons_steps():
     assert next_kind("newton-cg, then ascent", tall) == ""
 
 
+@pytest.mark.parametrize(("in_use", "kind"), [(400, "newton-cg"), (4000, "ascent")])
+def test_columns_without_entries_do_not_count(in_use, kind):
+    """Logistic rows of ten entries, 4,000 columns: it matters how many of them are in use."""
+    rng, n = np.random.default_rng(0), 300
+    places = np.repeat(np.arange(n), 10), rng.integers(0, in_use, 10 * n) * (4000 // in_use)
+    A = sp.csr_matrix((rng.standard_normal(10 * n), places), (n, 4000))
+    p = Problem(A, np.sign(rng.standard_normal(n)), "logistic", L2(1e-5))
+    assert choice.columns_in_use(p) == np.count_nonzero(np.diff(A.tocsc().indptr))
+    assert kind_of(p) == kind
+    assert solve(p, tol=1e-9).rel_gap <= 1e-9
+
+
 @pytest.mark.parametrize(
     ("shape", "limits", "way"),
     [

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from spd1 import L2, ElasticNet, EpsilonInsensitive, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.losses import as_loss
-from spd1.solvers.sprint.ascent import LOOKS
+from spd1.solvers.sprint.ascent import LOOKS, until_momentum
 from spd1.solvers.sprint.free import FreeAscentWorker, lifted
 from spd1.solvers.sprint.momentum import BEST, FAST_NUMBERS, ON, SINCE, go_on, keep_or_return
+from spd1.solvers.sprint.tuning import WORTH_MOMENTUM
 from spd1.solvers.sprint.workers import AscentWorker
 from support import oracle
 
@@ -80,6 +81,22 @@ def test_passes_with_momentum_are_fewer():
             passes, gap = passes + more, record[looks - 1, 3] / record[looks - 1, 1]
         taken.append(passes)
     assert taken[0] < taken[1]
+
+
+def test_momentum_may_begin_where_passes_leave_much_of_the_gap():
+    for passes in (1.0, 4.0, 9.5):
+        assert until_momentum(0.9**passes, 1.0, passes) == WORTH_MOMENTUM
+        assert until_momentum(0.3**passes, 1.0, passes) == math.inf
+
+
+@pytest.mark.parametrize(("l2", "momentum"), [(0.3, 0.0), (1e-4, 1.0)], ids=["fast", "slow"])
+def test_fast_passes_are_left_without_momentum(l2, momentum):
+    """Many digits are asked for, so that dozens of passes are ahead of both."""
+    p = hard("hinge", n=200, d=400, l2=l2)
+    worker, record = AscentWorker(p, key_of(0)), np.empty((LOOKS, 4))
+    looks, _ = worker.run((1e-13, 0.0, 400.0, 4000.0), record)
+    assert worker.fast[ON] == momentum
+    assert record[looks - 1, 0] > 20.0
 
 
 @pytest.mark.parametrize("loss", RESTING, ids=str)
