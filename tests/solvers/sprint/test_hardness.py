@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1 import L2, Problem, solve
+from spd1 import L2, ElasticNet, Problem, solve
 from spd1.kernel.rng import key_of
 from spd1.solvers.sprint import choice, hardness, workers
 from spd1.solvers.sprint.choice import kind_of, next_kind
-from spd1.solvers.sprint.hardness import hard_pieces, passes_worth, row_ratio
+from spd1.solvers.sprint.hardness import hard_pieces, passes_worth, row_overlap, row_ratio
 from spd1.solvers.sprint.tuning import FEWEST_ROUGH_ASCENT, MOST_ASCENT, MOST_ROUGH_ASCENT
 from spd1.solvers.sprint.workers import AscentWorker
 
@@ -107,3 +107,56 @@ def test_corners_on_much_data_are_visited_unless_it_can_be_separated(monkeypatch
     assert kind_of(problem_of(300, 100, "hinge", l2=10.0)) == ""  # l2 holds rows back
     assert kind_of(problem_of(110, 100, "hinge", l2=1e-6)) == ""
     assert kind_of(problem_of(300, 100, "logistic", l2=1e-3)) == ""
+
+
+def net_of(A, ratio=20.0, share=0.005):
+    """An elastic net of this mean of a row's square over l2, and this share of the largest l1."""
+    rng = np.random.default_rng(1)
+    b = A @ rng.standard_normal(A.shape[1]) + rng.standard_normal(A.shape[0])
+    squares = A.multiply(A).sum() if sp.issparse(A) else (A * A).sum()
+    n = A.shape[0]
+    return Problem(
+        A, b, "squared",
+        ElasticNet(share * float(np.abs(A.T @ b).max()) / n, float(squares) / n / (n * ratio)),
+    )  # fmt: skip
+
+
+def scattered(n, d, a_row, power):
+    """Rows of normal entries; columns are the more popular the larger the power is."""
+    rng = np.random.default_rng(2)
+    popular = np.arange(1.0, d + 1.0) ** -power
+    columns = rng.choice(d, n * a_row, p=popular / popular.sum())
+    rows = np.repeat(np.arange(n), a_row)
+    return sp.csr_matrix((rng.standard_normal(n * a_row), (rows, columns)), (n, d))
+
+
+@pytest.mark.parametrize("of", [np.asarray, sp.csr_matrix])
+def test_the_overlap_is_n_times_the_mean_square_of_the_cosine_of_two_rows(of):
+    A = np.random.default_rng(0).standard_normal((8, 5))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    products = A @ A.T
+    squares = (products**2).sum() - (np.diag(products) ** 2).sum()
+    assert row_overlap(net_of(of(A))) == pytest.approx(8 * squares / (8 * 7))
+
+
+def test_rows_without_entries_and_a_single_row_do_not_overlap():
+    A = sp.csr_matrix((6, 4))
+    assert row_overlap(Problem(A, np.ones(6), "squared", ElasticNet(0.1, 0.1))) == 0.0
+    assert row_overlap(Problem(np.ones((1, 4)), np.ones(1), "squared", ElasticNet(0.1, 0.1))) == 0.0
+
+
+def test_elastic_nets_go_row_by_row_where_rows_hardly_feel_each_other():
+    apart, together = scattered(400, 20_000, 30, 0.0), scattered(400, 20_000, 30, 1.3)
+    assert kind_of(net_of(apart)) == "ascent"
+    assert kind_of(net_of(together)) == "descent"
+    assert kind_of(net_of(apart, share=0.3)) == "descent"  # few columns move
+    assert kind_of(net_of(apart, ratio=1e4)) == "descent"
+    assert kind_of(net_of(sp.csc_matrix(apart))) == "descent"  # rows would have to be copied
+
+
+@pytest.mark.parametrize("power", [0.0, 1.3])
+def test_either_way_an_elastic_net_is_certified(power):
+    problem = net_of(scattered(200, 5000, 20, power))
+    result = solve(problem, tol=1e-8)
+    assert result.converged
+    assert result.rel_gap <= 1e-8

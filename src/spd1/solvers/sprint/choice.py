@@ -13,7 +13,7 @@ from ...problem import Problem
 from ..tuning import FEW_LINES, LARGE_DATA, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
 from .free import lifted
-from .hardness import few_dense_rows, hard_pieces, in_pieces, row_ratio
+from .hardness import few_dense_rows, hard_pieces, in_pieces, row_overlap, row_ratio
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     CHEAP_SPARSE,
@@ -27,8 +27,11 @@ from .tuning import (
     EASY_SQUARE,
     EASY_TALL,
     EASY_VERY_TALL,
+    FAINT_NET,
     FAINT_ROWS,
     FAINT_WIDE_ROWS,
+    FELT_BEFORE_A_COPY,
+    FELT_IN_NETS,
     FEW_A_ROW,
     FEW_ALIKE_COLUMNS,
     FEW_DENSE_COLUMNS,
@@ -54,6 +57,7 @@ from .tuning import (
     SHORT_PIECES,
     SHORT_ROW,
     SMALL_COPY,
+    STRONG_L1,
     TALL_SWEEPS,
     TO_ROUNDING,
     TRIED_DENSE,
@@ -379,8 +383,7 @@ def gram_is_cheap(problem: Problem) -> bool:
     if not p.grid.dense:
         pair = rate.scattered_entry / rate.sparse_entry
         return p.stored * pair <= CHEAP_SPARSE * p.n
-    share = float(np.max(p.reg.l1)) / max(float(np.max(np.abs(p.pull_at_zero))), 1e-300)
-    sweeps = TALL_SWEEPS / math.sqrt(max(share, LEAST_L1_SHARE))
+    sweeps = TALL_SWEEPS / math.sqrt(max(share_of_l1(p), LEAST_L1_SHARE))
     return p.d * at.flop <= sweeps * at.entry
 
 
@@ -393,7 +396,7 @@ def rows_are_easy(problem: Problem) -> bool:
     p = problem
     ratio = row_ratio(p)
     if p.reg.l1 > 0.0:
-        return p.n <= p.d and ratio <= EASY_NET
+        return rows_of_nets_are_easy(p, ratio)
     if hard_pieces(p):
         return True
     if p.gamma == 0.0:
@@ -406,6 +409,28 @@ def rows_are_easy(problem: Problem) -> bool:
         return ratio <= EASY_TALL
     # an exponential and a logarithm a visit
     return ratio <= (EASY_LOGISTIC if p.loss.probabilities else EASY_VERY_TALL)
+
+
+def rows_of_nets_are_easy(problem: Problem, ratio: float) -> bool:
+    """The same with an l1 beside l2, where sweeps over the columns that move are the alternative.
+
+    What rows feel of each other, beside l2, tells how many visits they need. The larger l1 is, the
+    fewer columns move, and the less sweeps over these cost.
+    """
+    p = problem
+    # rows are copied only where that is no loss
+    if p.n > p.d or ratio > (FAINT_NET if p.grid.row_major else EASY_NET):
+        return False
+    if ratio > EASY_NET and share_of_l1(p) * ratio > STRONG_L1:  # it reads the data once
+        return False
+    copied = p.grid.row_major and p.stored > SMALL_COPY  # else columns cost next to nothing
+    return ratio * row_overlap(p) <= (FELT_BEFORE_A_COPY if copied else FELT_IN_NETS)
+
+
+def share_of_l1(problem: Problem) -> float:
+    """The l1 over the least one that moves no column."""
+    p = problem
+    return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(p.pull_at_zero))), 1e-300)
 
 
 def other_for_pieces(kind: str, last: str) -> str:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from ...data.strides import line_dot
+from ...kernel.jit import kernel
 from ...kernel.prices import prices, rates
 from ...problem import Problem
 from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
@@ -9,14 +15,24 @@ from ..newton.tuning import FEW_ROWS, TALL, WIDE
 from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY, VERY_TALL
 from .tuning import (
     FEW_ENTRIES,
+    FEWEST_OVERLAP_ROWS,
     FEWEST_ROUGH_ASCENT,
     HARD_PIECES,
     MOST_ASCENT,
     MOST_ASCENT_OF_PIECES,
+    MOST_OVERLAP_ROWS,
     MOST_ROUGH_ASCENT,
+    OVERLAP_SHARE,
 )
 
-__all__ = ["few_dense_rows", "hard_pieces", "in_pieces", "passes_worth", "row_ratio"]
+__all__ = [
+    "few_dense_rows",
+    "hard_pieces",
+    "in_pieces",
+    "passes_worth",
+    "row_overlap",
+    "row_ratio",
+]
 
 
 def row_ratio(problem: Problem) -> float:
@@ -24,6 +40,57 @@ def row_ratio(problem: Problem) -> float:
     p = problem
     smooth = p.gamma if p.gamma > 0.0 else 1.0
     return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
+
+
+@kernel
+def products_of_pairs(A, rows, line):
+    """Squares of the products of some rows, summed over all pairs, and the sum of their squares.
+
+    ``line`` is all zero and as long as a row, to work with.
+    """
+    pairs, squares = 0.0, 0.0
+    for p in range(len(rows)):
+        i = rows[p]
+        for k in range(A.line_length(i)):
+            j, a = A.at(i, k)
+            line[j] += a
+        for q in range(p):
+            product = line_dot(A, rows[q], line)
+            pairs += 2.0 * product * product
+        squares += line_dot(A, i, line)
+        for k in range(A.line_length(i)):
+            line[A.at(i, k)[0]] = 0.0
+    return pairs, squares
+
+
+def row_overlap(problem: Problem) -> float:
+    """How much rows feel each other: n times the mean square of the cosine of two, from a sample.
+
+    It is n / d where columns are alike and independent, and up to n where all rows are one.
+
+    Examples
+    --------
+    >>> import numpy as np, spd1
+    >>> alike, apart = (spd1.Problem(A, np.ones(5), "squared", spd1.ElasticNet(0.1, 1.0))
+    ...                 for A in (np.ones((5, 9)), np.eye(5, 9)))
+    >>> row_overlap(alike), row_overlap(apart)
+    (5.0, 0.0)
+    """
+    grid = problem.grid.by_rows
+
+    def find() -> float:
+        wanted = math.isqrt(int(2.0 * OVERLAP_SHARE * grid.n))  # products are half of its square
+        most = min(max(wanted, FEWEST_OVERLAP_ROWS), MOST_OVERLAP_ROWS)
+        rows = np.arange(0, grid.n, -(-grid.n // most))
+        count = len(rows)
+        if count < 2:
+            return 0.0
+        pairs, squares = products_of_pairs(grid.matrix, rows, np.zeros(grid.d))
+        problem.grid.ledger.entries += count * float(problem.stored) / grid.n
+        mean = pairs / (count * (count - 1))
+        return float(grid.n * mean / (squares / count) ** 2) if squares > 0.0 else 0.0
+
+    return float(problem.grid.facts.get("row overlap", problem.grid.ledger, find))
 
 
 def few_dense_rows(problem: Problem) -> bool:
