@@ -281,10 +281,7 @@ class Problem:
             at_zero = reg.lower <= 0.0 <= reg.upper
         else:
             at_zero = bool(np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0))
-        if at_zero:
-            start = self.value_at_zero
-        else:
-            start = self.primal(reg.minimiser(self.d))
+        start = self.value_at_zero if at_zero else self.primal(reg.minimiser(self.d))
         if self.label_kind != "real" or (self.b[-1] == self.b[0] and np.all(self.b == self.b[0])):
             return start
         level = filled(self.n, dot(self.c, self.b))

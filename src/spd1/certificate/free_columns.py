@@ -90,7 +90,8 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         M = np.asfortranarray(M)
         ends = domain_ends(problem.b, problem.loss)
         up, down = high == 0.0, low == 0.0
-        spanned = np.count_nonzero(problem.c) <= len(free) and spans(M[problem.c > 0.0][:, up & down])
+        few = int(np.count_nonzero(problem.c)) <= len(free)
+        spanned = few and spans(M[problem.c > 0.0][:, up & down])
         problem.notes["free columns"] = FreeColumns(
             free, M, np.abs(M), unit, up, down, ends, spanned
         )

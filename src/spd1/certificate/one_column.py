@@ -123,7 +123,8 @@ def finite_at_ends(problem: Problem) -> bool:
     if problem.label_kind != "sign":
         return False
     try:
-        return known_finite(type(problem.loss), problem.loss)
+        kind: Any = type(problem.loss)
+        return known_finite(kind, problem.loss)
     except TypeError:  # a loss that holds an array has no hash
         return False
 

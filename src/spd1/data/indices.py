@@ -132,8 +132,8 @@ def mended(lines: Lines) -> Lines:
     if turned is not None:
         return turned
     M = lines._replace(data=data).as_scipy()
-    # There and back again is a sort that does not compare: 220,000 entries in rows of 74 took 1.0 ms
-    # in any order, SciPy's own sort 4.6 ms where they were shuffled
+    # There and back again is a sort that does not compare: 220,000 entries in rows of 74 took
+    # 1.0 ms in any order, SciPy's own sort 4.6 ms where they were shuffled
     M = M.copy() if M.nnz < max(M.shape) else _there_and_back(M)
     M.sum_duplicates()
     parts = {"data": M.data, "indices": M.indices, "indptr": M.indptr}
