@@ -218,7 +218,10 @@ class Problem:
             if not (math.isfinite(high) or math.isfinite(low)):
                 return None, None
             return filled(d, low), filled(d, high)
-        flat = np.asarray(reg.l2) <= self.faint_l2
+        l2 = np.asarray(reg.l2)
+        flat = l2 == 0.0
+        if not np.all(flat | (l2 > self.most_faint_l2)):  # else no column's own length matters
+            flat = l2 <= self.faint_l2
         up = flat & np.isinf(reg.upper)
         down = flat & np.isinf(reg.lower)
         if not (np.any(up) or np.any(down)):
@@ -274,10 +277,12 @@ class Problem:
         For targets that are far from zero, at a constant prediction: else their mean alone, which
         an intercept takes away, would make any gap look small.
         """
-        if self.reg.scalar and self.reg.lower <= 0.0 <= self.reg.upper:
-            start = self.value_at_zero
+        reg = self.reg
+        if reg.scalar:
+            at_zero = reg.lower <= 0.0 <= reg.upper
         else:
-            start = self.primal(self.reg.minimiser(self.d))
+            at_zero = bool(np.all(reg.lower <= 0.0) and np.all(reg.upper >= 0.0))
+        start = self.value_at_zero if at_zero else self.primal(reg.minimiser(self.d))
         if self.label_kind != "real" or (self.b[-1] == self.b[0] and np.all(self.b == self.b[0])):
             return start
         level = filled(self.n, dot(self.c, self.b))

@@ -176,3 +176,22 @@ def test_ten_thousand_malformed_matrices(seed):
     refused, read = hostile(10_000, seed)
     assert refused > 3000
     assert read > 1000
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("order", ["back to front", "shuffled"])
+def test_indices_in_any_order_are_the_same_matrix(rng, layout, order):
+    """Products of SciPy's leave lines back to front; either is mended without a change."""
+    X = sp.random_array((30, 20), density=0.4, rng=rng, format=layout)
+    mixed = X.copy()
+    for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        size = last - first
+        turn = np.arange(size)[::-1] if order == "back to front" else rng.permutation(size)
+        mixed.indices[first:last] = X.indices[first:last][turn]
+        mixed.data[first:last] = X.data[first:last][turn]
+    before = mixed.indices.copy(), mixed.data.copy()
+    found = as_scipy(as_matrix(mixed))
+    np.testing.assert_array_equal(found.indices, X.indices)
+    np.testing.assert_array_equal(found.data, X.data)
+    np.testing.assert_array_equal(mixed.indices, before[0])  # the user's own is left as it is
+    np.testing.assert_array_equal(mixed.data, before[1])

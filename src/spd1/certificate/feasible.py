@@ -15,6 +15,7 @@ from ..problem import ROUNDED, SUBTLE
 from ..terms import NO_REACH, loss_terms_near, size_of
 from .balance import mended
 from .free_columns import FreeColumns, free_columns_of
+from .one_column import balanced_alone
 from .tuning import SNAPPED
 from .vicinity import Vicinity, vicinity
 
@@ -105,6 +106,10 @@ def balanced(problem: Problem, y: np.ndarray) -> tuple[np.ndarray, Vicinity | No
     free = free_columns_of(problem)
     if free is None or free.spanned:
         return y, None
+    if len(free.which) == 1 and free.up[0] and free.down[0]:
+        moved, near = balanced_alone(problem, y, free)
+        if near is not None:
+            return moved, near
     starts = [lambda: y, lambda: snapped(problem, y, free)]
     if len(free.which) == 1:  # scale one sign's part down: 0 is in the domain of most losses
         starts.append(lambda: evened(problem, y, free.M[:, 0]))

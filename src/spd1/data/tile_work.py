@@ -161,12 +161,9 @@ def dense_columns(work: Any, names: np.ndarray) -> np.ndarray:
     if isinstance(tile, Dense):
         return np.asarray(tile.values[:, names])
     if isinstance(tile, CSR) and len(names) <= FEW_NAMES:  # SciPy would sort what it finds
-        ends = np.asarray(tile.indptr, dtype=np.int64)
-        out = np.empty((tile.rows(), len(names)))
+        out = np.zeros((tile.rows(), len(names)), order="F")
         for k, name in enumerate(names):
-            at = np.flatnonzero(tile.indices == name)
-            rows = np.searchsorted(ends, at, side="right") - 1
-            out[:, k] = np.bincount(rows, tile.data[at], tile.rows())
+            products.write_position(tile, int(name), out[:, k])
         return out
     return np.asarray(as_scipy(tile)[:, names].toarray())
 

@@ -25,7 +25,8 @@ from ..certificate.gap import certificate_of
 from ..certificate.points import pair_of
 from ..data.blocks import with_constant
 from ..data.chunked import is_chunked, widened
-from ..data.convert import as_matrix, as_scipy
+from ..data.convert import as_matrix, as_scipy, with_square_sum
+from ..data.grid import Grid
 from ..data.store import Store
 from ..losses import as_loss
 from ..problem import Problem, check_point
@@ -78,7 +79,9 @@ def with_free_intercept(reg: ElasticNet, d: int) -> ElasticNet:
     fields = (reg.l1, reg.l2, reg.lower, reg.upper)
     return ElasticNet(
         *(
-            np.append(np.broadcast_to(np.asarray(value, dtype=float), (d,)), end)
+            end  # what all of them have is one number
+            if type(value) is float and value == end
+            else np.append(np.broadcast_to(np.asarray(value, dtype=float), (d,)), end)
             for value, end in zip(fields, ends, strict=True)
         )
     )
@@ -112,12 +115,23 @@ class Design:
     @cached_property
     def data(self) -> Any:
         """The matrix of the problem: X, and a column of ones if there is an intercept."""
-        return joined(self.X, 1.0) if self.fit_intercept else self.X
+        if not self.fit_intercept:
+            return self.X
+        whole = self.joined(1.0)
+        return plain(whole.matrix) if isinstance(whole, Grid) else whole
 
     def joined(self, unit: float) -> Any:
-        """X with a further column of a constant; kept for the next class of the same fit."""
+        """X with a further column of a constant; kept for the next class of the same fit.
+
+        Of data in memory a grid, so that entries are looked at once.
+        """
         if self._joined is None or self._joined[0] != unit:
-            self._joined = unit, joined(self.X, unit)
+            if isinstance(self.X, Store) or is_chunked(self.X):
+                self._joined = unit, joined(self.X, unit)
+            else:
+                A, square_sum = with_square_sum(self.X)
+                square_sum += self.n * unit * unit
+                self._joined = unit, Grid.whole(with_constant(A, unit), square_sum)
         return self._joined[1]
 
     def regularizer(self, reg: ElasticNet) -> ElasticNet:
@@ -127,7 +141,9 @@ class Design:
     def problem(self, b: Any, loss: Any, reg: ElasticNet, sample_weight: Any = None) -> Problem:
         """The problem that is certified; its last column is the intercept."""
         weight = self.weight if sample_weight is None else sample_weight
-        return Problem(self.data, b, loss, self.regularizer(reg), weight)
+        placed = "data" in self.__dict__ and isinstance(self.data, Grid)  # on a cluster
+        data = self.joined(1.0) if self.fit_intercept and not placed else self.data
+        return Problem(data, b, loss, self.regularizer(reg), weight)
 
     def solve(
         self, b: Any, loss: Any, reg: ElasticNet, sample_weight: Any = None, **options: Any
@@ -328,7 +344,11 @@ def joined(X: Any, unit: float) -> Any:
         return X.with_constant(unit)
     if is_chunked(X):
         return widened(X, unit)
-    A = with_constant(as_matrix(X), unit)
+    return plain(with_constant(as_matrix(X), unit))
+
+
+def plain(A: Any) -> Any:
+    """A matrix as others know it: an array, or SciPy's sparse array."""
     return A.values if A.is_dense() else as_scipy(A)
 
 

@@ -32,6 +32,8 @@ from .tuning import (
     LEAST_SHARE,
     LEAST_STRIDE,
     LEFT_INSIDE,
+    MENDED,
+    MENDINGS,
     MOST_JOINT_STEPS,
     RESTS,
     ROUGH_GAIN,
@@ -42,6 +44,21 @@ from .tuning import (
 )
 
 __all__ = ["JointNewton", "Place"]
+
+
+class Normal(NamedTuple):
+    """Newton's matrix of the last step: that of the columns, factorised, and of the intercept."""
+
+    factor: Any
+    beside: np.ndarray  # A'W 1, ...
+    solved: np.ndarray  # ... and what the factor makes of it
+    schur: float
+
+    def solve(self, pull: np.ndarray, off: float) -> tuple[np.ndarray, float]:
+        """The coefficients and the intercept that take a pull and what is off balance away."""
+        x = solve_by(self.factor, pull)
+        level = (off - float(self.beside @ x)) / self.schur if self.schur > 0.0 else 0.0
+        return x - level * self.solved, level
 
 
 class Place(NamedTuple):
@@ -79,7 +96,8 @@ class JointNewton:
         self.fit_intercept = fit_intercept
         self.by_rows = X.shape[0] <= X.shape[1]
         self.gram: np.ndarray | None = None
-        self.pull = np.zeros(0)
+        self.normal: Normal | None = None
+        self.pull, self.began = np.zeros(0), np.inf
         self.faintest = 1e-300
         self.stored = int(X.nnz) if sp.issparse(X) else X.shape[0] * X.shape[1]
         self.ledger = Ledger(self.stored)
@@ -135,7 +153,7 @@ class JointNewton:
             x, level = (start[:-1], float(start[-1])) if self.fit_intercept else (start, 0.0)
         here, idle = self.place(np.array(x, dtype=float), level), 0
         share, joint = (SETTLED_SHARE, True) if settled else (1.0, False)
-        value = self.value(here)
+        value = self.began = self.value(here)
         for _ in range(MOST_JOINT_STEPS):
             goal = self.target(here, share, joint)
             if goal is None:
@@ -164,18 +182,54 @@ class JointNewton:
             t *= 0.5
         return 0.0, here, value
 
-    def bounds(self, place: Place) -> Iterator[tuple[float, np.ndarray]]:
-        """What the forces that the last step has found prove, and those at a point.
+    def bounds(
+        self, place: Place, near: bool, lack: float | None
+    ) -> Iterator[tuple[float, np.ndarray]]:
+        """What forces prove: those at a point, mended until they lack as little as asked for.
 
-        The former mostly prove more: where the data are fitted exactly the latter are rounding
-        errors.
+        Near the end first those that the last step has found, which cost less, and last those at a
+        point as they are: where the data are fitted exactly these are rounding errors. No ``lack``:
+        none is mended.
         """
-        found = np.zeros_like(self.c)
-        live = self.c > 0.0
-        found[live] = self.pull / self.c[live]
-        for q in (found, self.force(place)):
+        if near:
+            found = np.zeros_like(self.c)
+            live = self.c > 0.0
+            found[live] = self.pull / self.c[live]
+            yield self.bound(found)
+        if self.normal is not None and lack is not None:
+            mended = self.mended(place, self.normal, lack)
+            if mended is not None:
+                yield self.bound(mended)
+        if near:
+            yield self.bound(self.force(place))
+
+    def bound(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """What forces prove."""
+        self.ledger.entries += self.stored
+        return force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
+
+    def mended(self, place: Place, normal: Normal, lack: float) -> np.ndarray | None:
+        """The forces at a point, moved until A'(c q) is about -2 a x; None if they don't get there.
+
+        The dual divides the square of what is left of that by 4 a, which may be tiny. Samples
+        inside move as they do in Newton's step, by the matrix of the last one; those outside stay
+        at their ends.
+        """
+        q, most = self.force(place), 2.0 * self.epsilon
+        give, lost = np.where(np.abs(q) < most, 2.0 / place.sigma, 0.0), np.inf
+        for _ in range(MENDINGS):
+            pulled = self.c * q
+            pull = np.asarray(self.X.T @ pulled).ravel() + 2.0 * self.a * place.x
+            last, lost = lost, float(pull @ pull) / (4.0 * self.a)
             self.ledger.entries += self.stored
-            yield force_bound(self.X, self.b, self.c, q, self.a, self.epsilon, self.fit_intercept)
+            if lost <= lack:
+                return q
+            if not lost < MENDED * last:
+                return None
+            x, level = normal.solve(pull, float(pulled.sum()) if self.fit_intercept else 0.0)
+            q = np.clip(q - give * (np.asarray(self.X @ x).ravel() + level), -most, most)
+            self.ledger.entries += self.stored
+        return q
 
     def force(self, place: Place) -> np.ndarray:
         """q_i, the derivative of the loss of sample i."""
@@ -232,6 +286,7 @@ class JointNewton:
     ) -> tuple[np.ndarray, float] | None:
         """Unknown are x and t; with p = weight (A x + Z t - goal): 2 a x + A'p = 0, Z'p = ends."""
         A = self.X[live] if not np.all(live) else self.X
+        self.normal = None  # its memory is used again
         self.ledger.entries += 4 * self.stored  # H, two products on the right, the forces
         d, sides = A.shape[1], np.column_stack([goal, Z])
         products = self._from_all(A, sides, weight)
@@ -245,6 +300,11 @@ class JointNewton:
         if factor is None:
             return None
         solved = solve_by(factor, right)
+        if self.fit_intercept:
+            schur = float(inner[0, 0] - B[:, 0] @ solved[:, 1])
+            self.normal = Normal(factor, B[:, 0].copy(), solved[:, 1].copy(), schur)
+        else:
+            self.normal = Normal(factor, np.zeros(d), np.zeros(d), 0.0)
         # x = H^-1 (A'W goal - B t), and (Z'WZ - B'H^-1 B) t = ends + Z'W goal - B'H^-1 A'W goal
         inner = inner - B.T @ solved[:, 1:]
         t = small_solve(inner, ends + products[d + 1 :, d] - B.T @ solved[:, 0])

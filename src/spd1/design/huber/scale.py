@@ -26,6 +26,7 @@ from .tuning import (
     FAINTEST_SLICE,
     FORGET,
     IDLE_SLICES,
+    MENDED_GAIN,
     MOST_SLICES,
     NEARLY_MET,
     SLICE_LOOKS,
@@ -178,18 +179,21 @@ class HuberScale:
         limit = self.options.get("max_seconds") or math.inf
         started = clock()
         try:
-            start, first, gain = self.x, self.first_scale(), math.inf
+            start, first = self.x, self.first_scale()
             rough = newton.rough_start(first) if start is None else None
             start = start if rough is None else rough
             for place, value in newton.places(start, first, settled=rough is not None):
-                if self.best is not None:
-                    gain = (self.best.value - value) / abs(value)
+                last = newton.began if self.best is None else self.best.value
+                gain = (last - value) / abs(value)
                 if self.best is None or value <= self.best.value:
                     x = np.append(place.x, place.level) if self.design.fit_intercept else place.x
                     self.x, self.sigma = x, place.sigma
                     self.best = Slice(place.sigma, x, value, 0.0)
-                far = gain > max(UNPROVEN, self.tol)  # nothing is proven while steps gain as much
-                for bound, q in () if far else newton.bounds(place):
+                near = gain <= max(UNPROVEN, self.tol)  # else plain forces prove nothing
+                settled = rough is not None and gain <= math.sqrt(self.tol)
+                mending = settled or gain <= MENDED_GAIN * self.tol
+                lack = 0.1 * self.tol * abs(value) if mending else None
+                for bound, q in newton.bounds(place, near, lack):
                     if bound > self.bound:
                         self.bound, self.q = bound, q
                     if self.gap()[1] <= self.tol:

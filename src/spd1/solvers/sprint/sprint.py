@@ -133,9 +133,11 @@ def sprint(
                 return None
             first = first_aim(kind, tol, problem)
             begun_with = sprint_free(problem, near, first, key, ledger, callback)
-            kind = next_kind(kind, problem)
             over = begun_with.status and (first == tol or begun_with.status != "converged")
-            if over or ledger.spent or not kind:
+            if over or ledger.spent:
+                return begun_with
+            kind = next_kind(kind, problem)
+            if not kind:
                 return begun_with
         state = Dash(problem, kind, tol, key)
         if begun_with is not None:
@@ -180,8 +182,8 @@ def first_aim(kind: str, tol: float, problem: Problem) -> float:
     Who asks for a gap below rounding asks for x, which visits to rows settle to half of the digits
     of the gap. They begin, and steps of Newton's go on.
     """
-    rows_first = kind == "ascent" and next_kind(kind, problem) != ""
-    return UNTIL_EXACTLY if rows_first and tol < TO_ROUNDING else tol
+    rows_first = tol < TO_ROUNDING and kind == "ascent" and next_kind(kind, problem) != ""
+    return UNTIL_EXACTLY if rows_first else tol
 
 
 def dash(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...certificate.free_columns import free_columns_of
 from ...certificate.gap import Certificate, certificate_of, relative
 from ...certificate.points import Pair, pair_of
 from ...certificate.segments import shrunk_pair
@@ -294,9 +295,11 @@ class NewtonCGWorker:
         if len(p.free_columns):
             self.free = int(p.free_columns[0])
             self.l2[self.free] = 0.0
-            only = np.zeros(p.d)
-            only[self.free] = 1.0
-            self.at_free = p.margins(only)
+            known = free_columns_of(p)  # who proves it asks for them, too
+            if known is None:
+                self.at_free = p.grid.dense_columns(p.free_columns)[:, 0].copy()
+            else:
+                self.at_free = known.M[:, 0] * known.unit[0]
         self.over = np.divide(1.0, self.l2, out=np.zeros(p.d), where=self.l2 > 0.0)
 
     @property
