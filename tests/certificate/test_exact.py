@@ -31,6 +31,12 @@ def test_what_was_flagged_once_is_honest_now():
     assert not flags, "\n".join(map(str, flags))
 
 
+def test_exponentials_that_overflow_everywhere_leave_a_finite_y():
+    """Bounds hold a column where its margin is 1e22, and no start of Poisson's loss is finite."""
+    flags, _ = run([2011])
+    assert not flags, "\n".join(map(str, flags))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(100, 20_500, 400))
 def test_no_certificate_of_many_hostile_problems_lies(first):

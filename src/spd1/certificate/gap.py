@@ -117,7 +117,10 @@ def certificate_of(problem: Problem, pair: Pair) -> Certificate:
     """The certificate of a pair.
 
     Whatever its terms say, the gap is not below the difference of the values by more than rounding.
+    A y that overflowed, as exponentials do, proves nothing: y = 0 proves no less.
     """
+    if pair.dual.value == -math.inf and not np.isfinite(pair.dual.y).all():
+        pair = paired(problem, pair.point, zero_dual(problem))
     primal, dual = pair.point.value, pair.dual.value - pair.open
     gap = pair.gap if math.isfinite(pair.gap) else math.inf
     if pair.dual.near is not None:  # its value is that of the worst y, the gap that of the pair
