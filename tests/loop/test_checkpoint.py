@@ -130,7 +130,7 @@ def test_auto_goes_on_inside_a_sprint_and_after_it(tmp_path):
 
 
 def test_a_sprint_that_converged_is_kept_and_goes_on_for_a_smaller_gap(tmp_path):
-    path, problem = tmp_path / "run", labelled(20, 60, "logistic", L2(0.1), sp.csr_array)
+    path, problem = tmp_path / "run", labelled(20, 90, "logistic", L2(0.1), sp.csr_array)
     first = solve(problem, tol=1e-3, checkpoint=path)
     assert first.converged
     assert "ascent" in first.method
