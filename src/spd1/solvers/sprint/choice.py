@@ -51,6 +51,7 @@ from .tuning import (
     PIECES_APART,
     PROX_ROW,
     PROX_SHORT_ROW,
+    PROX_TALL_ROW,
     SEPARABLE,
     SEPARABLE_RATIO,
     SHARED_PRODUCTS,
@@ -301,7 +302,7 @@ def exponentials_count(problem: Problem) -> bool:
         return False
     a_prox = p.n * rates().exp / rates().sparse_entry
     if p.d <= SQUARE * p.n:
-        return p.stored <= PROX_ROW * a_prox
+        return p.stored <= (PROX_TALL_ROW if p.n > SQUARE * p.d else PROX_ROW) * a_prox
     if p.stored > PROX_SHORT_ROW * a_prox or not p.grid.row_major:
         return False
     return min(columns_in_use(p), p.stored) <= MOST_IN_USE * p.n

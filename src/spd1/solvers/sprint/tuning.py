@@ -184,6 +184,11 @@ ENOUGH_DESCENT = 1e-4  # of what the slope promises
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
 LITTLE_STEP = 2e5  # visits to an entry that a step may always take: 0.2 ms, others begin with 1 ms
+# Visits to an entry that take as long as the calls a step by matrices is made of. Logistic losses on
+# sparse data of 7,000 to 23,000 entries, 2.3 to 8 rows a column: products took 0.2 to 0.5 of the
+# time of matrices on seven of eight draws, 0.3 to 1.4 on one; with 2e5 four of them were left to
+# matrices
+CALLS_OF_A_STEP = 5e5
 FEWEST_PRODUCTS = 6  # of a step, whatever its matrix would cost, at the reference prices: ...
 GRAM_OF_DENSE = 0.15  # ... a column of dense data,
 GRAM_OF_SPARSE, FACTOR_OF_SPARSE = 0.35, 0.01  # an entry of a sparse row, and for the factor ...
@@ -211,9 +216,9 @@ EASY_ENOUGH = 0.5  # mean of |a_i|^2 / (n l2 gamma), up to which tall data is le
 SHORT_ROW = 30  # entries of a row, up to which a prox counts, at the reference prices
 # The same of a logistic loss and sparse data with at most twice as many columns as rows. Products
 # took 0.2 to 0.9 of the time of visits on 20 of 21 draws (n 380 to 16,000, 5 to 60 entries a row,
-# l2 from 1e-1 to 1e-6 of a row's square), 1.0 to 1.2 on one; with 42 to 70 a row 0.9 to 1.7, with
-# 70 to 120 a row 0.5 to 2.0
-PROX_ROW = 40
+# l2 from 1e-1 to 1e-6 of a row's square), 1.0 to 1.2 on one; with 42 to 70 a row 0.9 to 1.7
+# unless there are more than two rows a column (0.5 to 0.9), with 70 to 120 a row 0.5 to 2.0
+PROX_ROW, PROX_TALL_ROW = 40, 60
 # The same with more columns, if at most so many a row have an entry, and rows are shorter still: 16
 # draws took 0.4 to 1.0 of the time of visits to 1e-3 and 1e-6, three 1.1 to 1.2 to one of these;
 # with 3.1 to 7 columns in use a row 1.4 to 4 on eight of twelve. Beyond WIDE_IN_USE nobody counts

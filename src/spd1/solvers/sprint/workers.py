@@ -27,6 +27,7 @@ from .proof import fresh_pair
 from .together import team_for
 from .tuning import (
     ADDED_UP_AT_ONCE,
+    CALLS_OF_A_STEP,
     CHEAP_SWEEPS,
     ENTRIES_OF_MUCH,
     EXACTLY,
@@ -241,7 +242,8 @@ def worth_of_a_gram(problem: Problem) -> float:
     if p.grid.dense:
         return GRAM_OF_DENSE * p.d * rate.flop / rate.entry
     pairs = GRAM_OF_SPARSE * p.stored / p.n * rate.scattered_entry
-    return (pairs + FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop) / rate.sparse_entry
+    matrix = (pairs + FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop) / rate.sparse_entry
+    return matrix + CALLS_OF_A_STEP / p.stored  # its steps are made of calls
 
 
 class NewtonCGWorker:
