@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1 import L2, ElasticNet, Problem, solve
+from spd1 import L1, L2, ElasticNet, Problem, solve
 from spd1.kernel.rng import key_of
 from spd1.solvers.sprint import choice, hardness, workers
 from spd1.solvers.sprint.choice import kind_of, next_kind
@@ -60,6 +60,20 @@ def test_columns_without_entries_do_not_count(in_use, kind):
     assert choice.columns_in_use(p) == np.count_nonzero(np.diff(A.tocsc().indptr))
     assert kind_of(p) == kind
     assert solve(p, tol=1e-9).rel_gap <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("share", "kind"), [(0.5, "descent"), (0.002, "")], ids=["swept", "by a matrix"]
+)
+def test_tall_sparse_lassos_are_swept_where_few_columns_move(share, kind):
+    rng, n, d = np.random.default_rng(0), 20_000, 100
+    places = np.repeat(np.arange(n), 8), rng.integers(0, d, 8 * n)
+    A = sp.csc_matrix((rng.standard_normal(8 * n), places), (n, d))
+    b = A @ rng.standard_normal(d) + rng.standard_normal(n)
+    p = Problem(A, b, "squared", L1(share * np.abs(A.T @ b).max() / n))
+    assert choice.share_of_l1(p) == pytest.approx(share)
+    assert kind_of(p) == kind
+    assert solve(p, tol=1e-6).converged
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,12 @@ def test_a_matrix_is_worth_fewer_products_where_flops_are_cheap(rng, charge):
     assert worth_of_a_gram(p) == pytest.approx(4.0 * usual)
 
 
-def test_a_matrix_of_sparse_rows_follows_pairs_and_flops(rng, charge):
+def test_a_matrix_of_sparse_rows_follows_pairs_flops_and_calls(rng, charge):
     A = sp.random_array((4000, 60), density=0.1, rng=rng, format="csr")
     p = spd1.Problem(A, np.sign(rng.normal(size=4000)), "logistic", spd1.L2(1e-3))
     charge()
     usual = worth_of_a_gram(p)
-    charge(scattered_entry=2.0, flop=2.0)
+    charge(scattered_entry=2.0, flop=2.0, call=2.0)
     assert worth_of_a_gram(p) == pytest.approx(2.0 * usual)
     charge(sparse_entry=2.0)
     assert worth_of_a_gram(p) == pytest.approx(0.5 * usual)

@@ -16,6 +16,8 @@ from .free import lifted
 from .hardness import few_dense_rows, hard_pieces, in_pieces, row_overlap, row_ratio
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
+    A_COPY,
+    A_SPARSE_PAIR,
     CHEAP_SPARSE,
     COLUMNS_COPY,
     EASY_ENOUGH,
@@ -52,12 +54,14 @@ from .tuning import (
     PROX_ROW,
     PROX_SHORT_ROW,
     PROX_TALL_ROW,
+    ROWS_AT_HAND,
     SEPARABLE,
     SEPARABLE_RATIO,
     SHARED_PRODUCTS,
     SHORT_PIECES,
     SHORT_ROW,
     SMALL_COPY,
+    SPARSE_MATRIX,
     STRONG_L1,
     TALL_SWEEPS,
     TO_ROUNDING,
@@ -382,10 +386,19 @@ def gram_is_cheap(problem: Problem) -> bool:
     if p.d > FEW_LINES:
         return False
     if not p.grid.dense:
-        pair = rate.scattered_entry / rate.sparse_entry
-        return p.stored * pair <= CHEAP_SPARSE * p.n
-    sweeps = TALL_SWEEPS / math.sqrt(max(share_of_l1(p), LEAST_L1_SHARE))
-    return p.d * at.flop <= sweeps * at.entry
+        pairs = p.stored / p.n * rate.scattered_entry / rate.sparse_entry
+        if pairs > CHEAP_SPARSE:
+            return False
+        matrix = SPARSE_MATRIX + A_SPARSE_PAIR * pairs
+        if p.grid.row_major:  # they are added up from rows, and sweeps begin with a copy
+            return matrix <= ROWS_AT_HAND * (expected_sweeps(p) + A_COPY)
+        return matrix <= expected_sweeps(p)
+    return p.d * at.flop <= expected_sweeps(p) * at.entry
+
+
+def expected_sweeps(problem: Problem) -> float:
+    """About how many sweeps over the columns least squares with l1 take on tall data."""
+    return TALL_SWEEPS / math.sqrt(max(share_of_l1(problem), LEAST_L1_SHARE))
 
 
 def rows_are_easy(problem: Problem) -> bool:

@@ -66,6 +66,11 @@ CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
 # largest, sweeps: 8000 x 85 and 8000 x 130 took 3 to 13 at 0.3, 4 to 37 at 0.05, 8 to no end at
 # 0.003
 TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
+# What a Gram matrix of sparse data and the steps on it take, in sweeps: so many, and so many for
+# each entry of a row. 87338 x 150, 15 a row, l1 0.14 of the largest: 25 ms, swept 5; 36895 x 162,
+# 5 a row, 0.06: 3.3 and 1.1; 90083 x 250, 6 a row, 0.004: 10 and 8; a9a, whose columns have common
+# directions, 7 and 6 to 18 at 0.1, 7 and 17 to 47 at 0.01; given by rows 5 instead of 7
+SPARSE_MATRIX, A_SPARSE_PAIR, A_COPY, ROWS_AT_HAND = 8.0, 0.6, 3.0, 2.0
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks, ...
@@ -184,7 +189,7 @@ ENOUGH_DESCENT = 1e-4  # of what the slope promises
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
 LITTLE_STEP = 2e5  # visits to an entry that a step may always take: 0.2 ms, others begin with 1 ms
-# Visits to an entry that take as long as the calls a step by matrices is made of. Logistic losses on
+# Visits to an entry that take as long as the calls a step by matrices is made of. Logistic losses,
 # sparse data of 7,000 to 23,000 entries, 2.3 to 8 rows a column: products took 0.2 to 0.5 of the
 # time of matrices on seven of eight draws, 0.3 to 1.4 on one; with 2e5 four of them were left to
 # matrices

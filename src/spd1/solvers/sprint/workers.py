@@ -242,8 +242,9 @@ def worth_of_a_gram(problem: Problem) -> float:
     if p.grid.dense:
         return GRAM_OF_DENSE * p.d * rate.flop / rate.entry
     pairs = GRAM_OF_SPARSE * p.stored / p.n * rate.scattered_entry
-    matrix = (pairs + FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop) / rate.sparse_entry
-    return matrix + CALLS_OF_A_STEP / p.stored  # its steps are made of calls
+    factor = FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop
+    calls = CALLS_OF_A_STEP / p.stored * rate.call  # that a step by matrices is made of
+    return (pairs + factor + calls) / rate.sparse_entry
 
 
 class NewtonCGWorker:
