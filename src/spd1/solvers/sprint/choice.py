@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from ...kernel.jit import kernel
 from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
@@ -309,24 +308,12 @@ def exponentials_count(problem: Problem) -> bool:
         return p.stored <= (PROX_TALL_ROW if p.n > SQUARE * p.d else PROX_ROW) * a_prox
     if p.stored > PROX_SHORT_ROW * a_prox or not p.grid.row_major:
         return False
-    return min(columns_in_use(p), p.stored) <= MOST_IN_USE * p.n
+    return columns_in_use(p) <= MOST_IN_USE * p.n
 
 
 def columns_in_use(problem: Problem) -> int:
-    """Columns that have an entry, of data given by rows."""
-    p = problem
-    return int(count_used(p.grid.matrix.indices, np.zeros(p.d, dtype=np.uint8)))
-
-
-@kernel
-def count_used(indices, seen):
-    """How many numbers come up; ``seen``, zeros, is room for all of them."""
-    used = 0
-    for p in range(len(indices)):
-        j = indices[p]
-        used += 1 - seen[j]
-        seen[j] = 1
-    return used
+    """Columns that have an entry."""
+    return int(np.count_nonzero(problem.grid.column_counts))
 
 
 def surely_easy(problem: Problem) -> bool:
