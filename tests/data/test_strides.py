@@ -73,20 +73,22 @@ def test_slopes_follow_moves_as_far_as_bends_tell(layout, width, rng):
 
 
 @kernel
-def pairs(A, h, c, H):
-    strides.add_pairs(A, h, c, H)
+def pairs(A, h, c, stride, H):
+    strides.add_pairs(A, h, c, stride, H)
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 7])
-def test_pairs_are_a_weighted_gram_matrix_whatever_is_left_over(n, d, layout):
+@pytest.mark.parametrize("stride", [1, 3])
+def test_pairs_are_a_weighted_gram_matrix_whatever_is_left_over(n, d, stride, layout):
     rng = np.random.default_rng(10 * n + d)
     A, h, c = rng.standard_normal((n, d)), rng.random(n), rng.random(n)
     start = rng.standard_normal((d, d))
     H = start.copy()
-    pairs(as_matrix(layout(A)), h, c, H)
-    wanted = start + A.T @ ((c * h)[:, None] * A)
+    pairs(as_matrix(layout(A)), h, c, stride, H)
+    some = slice(None, None, stride)
+    wanted = start + stride * A[some].T @ ((c * h)[some, None] * A[some])
     np.testing.assert_allclose(np.tril(H), np.tril(wanted), rtol=1e-12, atol=1e-13)
 
 
@@ -100,6 +102,6 @@ def test_rows_without_weight_add_nothing(heavy, layout, rng):
     weighed = c * h != 0.0
     A[~weighed] = 1e300
     H = np.zeros((5, 5))
-    pairs(as_matrix(layout(A)), h, c, H)
+    pairs(as_matrix(layout(A)), h, c, 1, H)
     wanted = A[weighed].T @ ((c * h)[weighed, None] * A[weighed])
     np.testing.assert_allclose(np.tril(H), np.tril(wanted), rtol=1e-12, atol=1e-14)

@@ -254,8 +254,8 @@ def each_product(A, i, slope, bend, cross, slopes, squares, crosses):
 add_products = by_layout(each_product, each_product)
 
 
-def dense_pairs(A, h, c, H):
-    """H += A' diag(c h) A, its lower triangle.
+def dense_pairs(A, h, c, stride, H):
+    """H += stride A' diag(c h) A over every ``stride``-th row, its lower triangle.
 
     Four rows that weigh something and two lines of H at a time: what is loaded is used more than
     once. Rows that the last four lack weigh nothing, and of an odd number of lines the first, which
@@ -276,13 +276,13 @@ def dense_pairs(A, h, c, H):
                 else:
                     i3 = at
                 found += 1
-            at += 1
+            at += stride
         if found == 0:
             break
-        w0 = c[i] * h[i]
-        w1 = c[i1] * h[i1] if found > 1 else 0.0
-        w2 = c[i2] * h[i2] if found > 2 else 0.0
-        w3 = c[i3] * h[i3] if found > 3 else 0.0
+        w0 = stride * c[i] * h[i]
+        w1 = stride * c[i1] * h[i1] if found > 1 else 0.0
+        w2 = stride * c[i2] * h[i2] if found > 2 else 0.0
+        w3 = stride * c[i3] * h[i3] if found > 3 else 0.0
         if d % 2 == 1:
             e0, e1, e2, e3 = A.at(i, 0)[1], A.at(i1, 0)[1], A.at(i2, 0)[1], A.at(i3, 0)[1]
             H[0, 0] += (w0 * e0 * e0 + w1 * e1 * e1) + (w2 * e2 * e2 + w3 * e3 * e3)
@@ -297,10 +297,10 @@ def dense_pairs(A, h, c, H):
                 H[j + 1, k] += (b0 * e0 + b1 * e1) + (b2 * e2 + b3 * e3)
 
 
-def sparse_pairs(A, h, c, H):
+def sparse_pairs(A, h, c, stride, H):
     """The same, pair by pair."""
-    for i in range(len(h)):
-        w = c[i] * h[i]
+    for i in range(0, len(h), stride):
+        w = stride * c[i] * h[i]
         if w > 0.0:
             for k in range(A.line_length(i)):
                 j, a = A.at(i, k)

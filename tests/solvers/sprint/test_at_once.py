@@ -19,12 +19,13 @@ KINDS = {
     "ascent": ("squared_hinge", {"l2": 0.05}),
     "descent": ("squared", {"l1": 0.05}),
     "newton-cg": ("logistic", {"l2": 0.02}),
+    "newton-gram": ("logistic", {"l2": 0.02}),
 }
 
 
 def problem_of(kind: str, seed: int = 0) -> spd1.Problem:
     rng = np.random.default_rng(seed)
-    n, d = (400, 20) if kind == "newton-cg" else (60, 90)
+    n, d = {"newton-gram": (400, 20), "newton-cg": (80, 60)}.get(kind, (60, 90))
     A = sp.random(n, d, 0.2, random_state=seed, format="csr")
     b = np.where(A @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0, 1.0, -1.0)
     loss, numbers = KINDS[kind]

@@ -42,12 +42,13 @@ def test_hard_pieces_go_to_momentum_or_to_newtons_steps():
     assert kind_of(problem_of(300, 200)) == "ascent"
     tall = problem_of(600, 150)
     assert hard_pieces(tall)
-    assert kind_of(tall) == "newton-cg"
+    assert kind_of(tall) == "newton-gram"
     assert not hard_pieces(problem_of(600, 150, l2=1.0))
     assert not hard_pieces(problem_of(600, 150, "logistic"))
-    assert next_kind("newton-cg", tall) == "ascent"
-    assert next_kind("ascent", tall) == "newton-cg"
-    assert next_kind("newton-cg, then ascent", tall) == ""
+    assert next_kind("newton-gram", tall) == "ascent"
+    assert next_kind("ascent", tall) == "newton-gram"
+    assert next_kind("ascent", problem_of(300, 200)) == "newton-cg"
+    assert next_kind("newton-gram, then ascent", tall) == ""
 
 
 @pytest.mark.parametrize(("in_use", "kind"), [(400, "newton-cg"), (4000, "ascent")])
@@ -79,12 +80,12 @@ def test_tall_sparse_lassos_are_swept_where_few_columns_move(share, kind):
 @pytest.mark.parametrize(
     ("shape", "limits", "way"),
     [
-        ((600, 150), ("NEWTON_CG_OF_PIECES", "SMALL_WORK"), "newton-cg, then ascent"),
+        ((600, 150), ("NEWTON_CG_OF_PIECES", "SMALL_WORK"), "newton-gram, then ascent"),
         ((300, 200), ("MOST_ASCENT_OF_PIECES", "LITTLE_ASCENT"), "ascent, then newton-cg"),
     ],
 )
 def test_who_gives_up_is_followed_by_the_other(shape, limits, way, monkeypatch):
-    for name, value in zip(limits, (20.0, 0.0), strict=True):
+    for name, value in zip(limits, (5.0, 0.0), strict=True):
         room = workers if hasattr(workers, name) else hardness
         monkeypatch.setattr(room, name, value)
     p = problem_of(*shape, l2=1e-4)

@@ -143,16 +143,18 @@ def test_no_trial_where_a_matrix_is_out_of_the_question(rng):
     assert not trial_pays(square, 15.0)
 
 
-@pytest.mark.parametrize("shape", [(3000, 20), (300, 300)])
-def test_an_l2_above_all_curvature_takes_newtons_steps(shape, rng):
+@pytest.mark.parametrize(
+    ("shape", "kind"), [((3000, 20), "newton-gram"), ((300, 300), "newton-cg")]
+)
+def test_an_l2_above_all_curvature_takes_newtons_steps(shape, kind, rng):
     A = sp.random_array(shape, density=0.1, rng=rng, format="csr")
     b = np.where(rng.normal(size=shape[0]) > 0, 1.0, -1.0)
     strong = float((A.data**2).sum()) / shape[0]
     p = spd1.Problem(A, b, "squared_hinge", spd1.L2(strong))
-    assert kind_of(p) == "newton-cg"
+    assert kind_of(p) == kind
     result = spd1.solve(p, tol=1e-9)
     assert result.converged
-    assert "newton-cg" in result.method
+    assert kind in result.method
 
 
 def test_same_prices_same_choice_same_bits(rng, charge):

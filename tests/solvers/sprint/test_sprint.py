@@ -276,9 +276,11 @@ def test_only_what_the_kernels_know_is_given_to_them():
     assert kind_of(p.with_grid(p.grid.cut(2, 2))) == ""
     tall = problem_of("logistic", L2(1e-6), 200, 10)  # and l2 holds nothing
     assert kind_of(tall) == "newton-gram"
-    assert kind_of(problem_of("logistic", L2(1e-6), 200, 10, sp.csr_array)) == "newton-cg"  # little
-    assert kind_of(problem_of("logistic", L2(1e-6), 1500, 100, sp.csr_array)) == ""  # a matrix
-    assert kind_of(problem_of("logistic", L2(0.1), 200, 10, sp.csr_array)) == "newton-cg"
+    assert kind_of(problem_of("logistic", L2(1e-6), 200, 10, sp.csr_array)) == "newton-gram"
+    assert kind_of(problem_of("logistic", L2(1e-6), 1500, 100, sp.csr_array)) == "newton-gram"
+    assert kind_of(problem_of("logistic", L2(1e-6), 9000, 30, sp.csr_array)) == "newton-gram"
+    assert kind_of(problem_of("logistic", L2(0.1), 200, 10, sp.csr_array)) == "newton-gram"
+    assert kind_of(problem_of("logistic", L2(1e-6), 100, 60, sp.csr_array)) == "newton-cg"
     assert kind_of(problem_of("huber", L2(1e-6), 200, 10)) == "newton-gram"
     free = tall.with_regularizer(ElasticNet(l2=np.append(np.full(9, 0.1), 0.0)))
     assert kind_of(free) == "newton-gram"

@@ -35,7 +35,6 @@ from .tuning import (
     FELT_IN_NETS,
     FEW_A_ROW,
     FEW_ALIKE_COLUMNS,
-    FEW_DENSE_COLUMNS,
     FEW_ENTRIES,
     HARD_PIECES,
     HARD_ROUGH,
@@ -45,6 +44,7 @@ from .tuning import (
     LITTLE_SQUARE_DATA,
     LITTLE_TALL_DATA,
     MANY_DIGITS,
+    MOST_ADDED_UP,
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MOST_IN_USE,
@@ -63,6 +63,8 @@ from .tuning import (
     SPARSE_MATRIX,
     STRONG_L1,
     TALL_SWEEPS,
+    TELLING_SPARSE,
+    TELLING_TALL,
     TO_ROUNDING,
     TRIED_DENSE,
     TRIED_SPARSE,
@@ -250,8 +252,8 @@ def newton_suits(problem: Problem) -> bool:
         return False
     if very_short_rows(p):
         return True
-    sure = newton_kind(p) == "newton-gram"
-    return visits_take_longer(p) and (sure or not too_hard_for_products(p))
+    told = newton_kind(p) == "newton-gram" and (p.grid.dense or p.n <= TELLING_SPARSE * p.d)
+    return visits_take_longer(p) and (told or not too_hard_for_products(p))
 
 
 def pieces_on_dense_rows(problem: Problem) -> bool:
@@ -351,14 +353,15 @@ def too_hard_for_products(problem: Problem) -> bool:
 
 
 def newton_kind(problem: Problem) -> str:
-    """How Newton's steps are found at first.
+    """Which of the two kernels takes Newton's steps: with a matrix in reserve on tall data.
 
-    The matrix of few columns is always right, and costs a few products with the data. On little
-    data that is less than to find out that these will not do.
+    Where dense rows are very many beside their columns, samples of them do better elsewhere.
     """
     p = problem
-    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS and p.stored <= LITTLE_DENSE_DATA
-    return "newton-gram" if few else "newton-cg"
+    if p.n <= SQUARE * p.d or p.d > MOST_ADDED_UP:
+        return "newton-cg"
+    telling = p.stored <= LITTLE_DENSE_DATA or p.n <= TELLING_TALL * p.d
+    return "newton-gram" if telling or not p.grid.dense else "newton-cg"
 
 
 def gram_is_cheap(problem: Problem) -> bool:
@@ -434,9 +437,11 @@ def share_of_l1(problem: Problem) -> float:
     return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(p.pull_at_zero))), 1e-300)
 
 
-def other_for_pieces(kind: str, last: str) -> str:
+def other_for_pieces(kind: str, problem: Problem) -> str:
     """Visits after Newton's steps, or these after visits; "" if both have been tried."""
-    return "" if THEN in kind else {"ascent": "newton-cg", "newton-cg": "ascent"}.get(last, "")
+    if THEN in kind or kind not in ("ascent", *FROM_ANYWHERE):
+        return ""
+    return newton_kind(problem) if kind == "ascent" else "ascent"
 
 
 def next_kind(kind: str, problem: Problem) -> str:
@@ -447,10 +452,11 @@ def next_kind(kind: str, problem: Problem) -> str:
     """
     p, last = problem, kind.rpartition(THEN)[2]
     if hard_pieces(p) and not AscentWorker.objection(p):
-        return other_for_pieces(kind, last)
+        return other_for_pieces(kind, p)
     if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):
         return ""
-    if last == "ascent" and not (p.grid.dense and p.stored > LITTLE_SQUARE_DATA):
-        return "newton-cg"
-    few = p.grid.dense and p.d <= FEW_DENSE_COLUMNS
-    return "newton-gram" if last == "newton-cg" and few else ""
+    others = newton_kind(p)
+    if last == "ascent":
+        much = p.grid.dense and p.stored > LITTLE_SQUARE_DATA
+        return "" if much and others == "newton-cg" else others
+    return "newton-gram" if last == "newton-cg" and p.d <= FEW_LINES else ""

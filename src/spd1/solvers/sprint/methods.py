@@ -42,11 +42,13 @@ class DescentState(NamedTuple):
 
 
 class NewtonCGState(NamedTuple):
-    """x, its margins, and the best y."""
+    """x, its margins, the best y; the matrix of the columns, and whether it is in use."""
 
     x: np.ndarray
     u: np.ndarray
     y: np.ndarray
+    H: np.ndarray
+    told: np.ndarray
 
 
 class KernelMethod(PairMethod):
@@ -70,7 +72,12 @@ class KernelMethod(PairMethod):
 
     def epoch(self) -> Iterator[None]:
         p, record = self.problem, np.empty((LOOKS, 4))
-        limits = (0.5 * self.tol, floor_of(p), PASSES_AN_EPOCH, math.inf)
+        limits = (
+            0.5 * self.tol,
+            floor_of(p),
+            max(PASSES_AN_EPOCH, self.worker.fewest_passes),
+            math.inf,
+        )
         _, passes = self.worker.run(limits, record)
         self.ledger.entries += passes * p.stored
         self.ledger.paper_passes += passes
@@ -156,12 +163,13 @@ class NewtonCG(KernelMethod):
     def begin(self, x: np.ndarray, y: np.ndarray, v: np.ndarray | None = None) -> None:
         del v
         p = self.problem
-        self.state = NewtonCGState(x.copy(), p.margins(x), y.copy())
+        new = self.worker_class(p, self.key)
+        self.state = NewtonCGState(x.copy(), p.margins(x), y.copy(), new.H, new.told)
         self.take_up()
 
     def take_up(self) -> None:
         w = self.worker = self.worker_class(self.problem, self.key)
-        w.x, w.u, w.y = self.state
+        w.x, w.u, w.y, w.H, w.told = self.state
         self.pair = w.pair()
         w.bound = self.pair.dual.value
 
@@ -171,7 +179,7 @@ class NewtonCG(KernelMethod):
 
 
 class NewtonGram(NewtonCG):
-    """Newton's steps by a factor of the matrix of few columns."""
+    """Newton's steps, preconditioned by the matrix of few columns."""
 
     name = "newton-gram"
     worker_class = NewtonGramWorker

@@ -9,9 +9,9 @@ objective falls. The gap of y = phi'(A x) is the squared gradient over 2 l2. A b
 from the step's own model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y)
 without reading the data, as their residual is what it differs from -l2 (x + s) by.
 
-Where columns are few the matrix is added up and factorised instead, and nothing is left. Where rows
-are very many beside them, it is added up over some of the rows, and its factor is what conjugate
-gradients are preconditioned by: two to four products, however columns depend on each other.
+Where columns are few, and products many, the matrix is added up, over all rows or some, and its
+factor is what conjugate gradients are preconditioned by: two to four products, however columns
+depend on each other. It serves until steps have gone so far that products are many again.
 
 One column, f, may have no penalty, as an intercept has none. Conjugate gradients eliminate it:
 every direction keeps its part of the gradient at zero. So y is balanced, sum_i c_i a_if y_i = 0.
@@ -37,9 +37,7 @@ from .tuning import (
     RARE,
     STEPS_THAT_TELL,
     TO_ROUNDING,
-    TOLD_PRODUCTS,
     UNMOVED,
-    UNTOLD_PRODUCTS,
 )
 
 __all__ = ["newton_steps"]
@@ -102,36 +100,18 @@ def curved(A, h, c, l2, p, Ap, q):
 
 
 @helper
-def sums_of_pairs(A, y, h, c, f, l2, G, B, H):
-    """G = A'(c y) and H = A'WA + diag(l2), its lower triangle; B = A'W a_f."""
-    for j in range(len(G)):
-        G[j] = 0.0
-        for k in range(len(G)):
-            H[j, k] = l2[j] if j == k else 0.0
-    for i in range(len(y)):
-        if y[i] != 0.0:
-            add_line(A, i, c[i] * y[i], G)
-    add_pairs(A, h, c, H)
-    if f >= 0:
-        for j in range(len(G)):
-            B[j] = H[max(j, f), min(j, f)]
+def sums_of_pairs(A, h, c, stride, l2, D, H):
+    """H = A'WA + diag(l2), its lower triangle, every so many rows standing for all of them.
 
-
-@helper
-def sums_of_sample(S, h, c, l2, D, stride, of_sample, H):
-    """H = A'WA + diag(l2), its lower triangle, S of every so many rows standing for all of A.
-
-    A column that is rare among them has the diagonal entry of all rows, 1 / D.
+    A column that is rare among them has the diagonal entry of all rows, 1 / D; one without penalty
+    has no D.
     """
-    bends, weights = of_sample[0], of_sample[1]
-    for i in range(len(bends)):
-        bends[i], weights[i] = h[i * stride], c[i * stride] * stride
     for j in range(len(H)):
         for k in range(len(H)):
             H[j, k] = l2[j] if j == k else 0.0
-    add_pairs(S, bends, weights, H)
+    add_pairs(A, h, c, stride, H)
     for j in range(len(H)):
-        if H[j, j] * D[j] < RARE:
+        if D[j] > 0.0 and H[j, j] * D[j] < RARE:
             H[j, j] = 1.0 / D[j]
 
 
@@ -217,8 +197,8 @@ def far(taken, start, left, enough, products):
 
 @kernel
 def newton_steps(
-    A, b, c, l2, over, f, at_free, H, S, P, stride, loss, bound, products, limits, x, u, best_y,
-    record, of_columns, of_rows, of_sample
+    A, b, c, l2, over, f, at_free, H, stride, told, loss, bound, products, limits, x, u,
+    best_y, record, of_columns, of_rows,
 ):  # fmt: skip
     """Run until the gap is reached or the budget is spent.
 
@@ -230,16 +210,17 @@ def newton_steps(
         The column without penalty; -1 if there is none.
     at_free : array of shape (n,)
         Its entries; of any length if there is none.
-    H : array of d x d, or None
-        To add up A'WA in; None: conjugate gradients.
-    S, P : matrix of m x d and array of d x d, or None
-        Every ``stride``-th row of A, and where to add up their matrix, whose factor preconditions
-        conjugate gradients; None: by the diagonal.
+    H : array of d x d
+        Where the matrix of every ``stride``-th row is added up, whose factor preconditions
+        conjugate gradients; without entries: it never is.
     stride : int
+    told : array of 2 (int64)
+        Whether H is in use, and whether it is of a step near enough; kept from call to call.
     bound : float
         The dual objective at best_y.
-    products : int
-        That conjugate gradients may take for a step; one that would take more is the last.
+    products : (int, int, int)
+        That conjugate gradients may take for a step, one that would take more is the last; where
+        there may be an H, until it is made, and until it is made anew.
     limits : (tol, floor, most passes of this call, most passes in all)
     x, u : arrays
         Where to start, and the end: x and A x.
@@ -247,7 +228,7 @@ def newton_steps(
         The dual point with the best bound.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    of_columns, of_rows, of_sample : arrays of 7 x d, 5 x n and 2 x m
+    of_columns, of_rows : arrays of 7 x d and 5 x n
         To work with.
 
     Returns
@@ -256,7 +237,8 @@ def newton_steps(
     """
     tol, floor, budget, _ = limits
     hard, last = False, tol >= TO_ROUNDING  # where x is asked for, one more step than gaps tell
-    told = False  # whether rows of S tell the curvature: the diagonal alone may be enough
+    most, untold, trusted = products
+    may = len(H) > 0
     n, d = len(u), len(x)
     G, D, B, s = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
     r, p, q = of_columns[4], of_columns[5], of_columns[6]
@@ -286,15 +268,13 @@ def newton_steps(
         size = max(max(abs(primal), abs(bound)), floor)
         over_now = stuck or (last and primal - bound <= tol * size)
         if not over_now:
-            if H is None:
-                sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
-                passes += 1.0
-                if P is not None and told:
-                    sums_of_sample(S, h, c, l2, D, stride, of_sample, P)
-                    factorise(P)
-            else:
-                sums_of_pairs(A, y, h, c, f, l2, G, B, H)
-                passes += 2.0
+            sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
+            passes += 1.0
+            if told[0] > told[1]:
+                sums_of_pairs(A, h, c, stride, l2, D, H)
+                factorise(H)
+                told[1] = 1
+                passes += 1.0 / stride
             for j in range(d):
                 r[j] = -G[j] - l2[j] * x[j]
             if f < 0:
@@ -314,65 +294,56 @@ def newton_steps(
         if (there and last) or stuck or not gap < math.inf or passes >= budget or hard:
             break
         last = last or there
-        if H is None:
+        for j in range(d):
+            s[j] = 0.0
+        for i in range(n):
+            As[i] = 0.0
+        if f >= 0 and B[f] > 0.0:  # the best for column f alone
+            s[f] = r[f] / B[f]
             for j in range(d):
-                s[j] = 0.0
+                r[j] -= s[f] * B[j]
             for i in range(n):
-                As[i] = 0.0
-            if f >= 0 and B[f] > 0.0:  # the best for column f alone
-                s[f] = r[f] / B[f]
+                As[i] = s[f] * at_free[i]
+        start = half_square(r, over)
+        enough = max((FORCED_BY_TOLD if told[0] > 0 else FORCED) * start, QUARTER * tol * size)
+        enough *= EXACTLY if tol < TO_ROUNDING else 1.0
+        before = 1.0
+        for k in range(most):
+            after = 0.0
+            if told[0] > 0:
+                if f >= 0:
+                    r[f] = 0.0
+                solve_factored(H, r, q)
                 for j in range(d):
-                    r[j] -= s[f] * B[j]
-                for i in range(n):
-                    As[i] = s[f] * at_free[i]
-            start = half_square(r, over)
-            enough = max((FORCED_BY_TOLD if told else FORCED) * start, QUARTER * tol * size)
-            enough *= EXACTLY if tol < TO_ROUNDING else 1.0
-            before = 1.0
-            for k in range(products):
-                after = 0.0
-                if P is not None and told:
-                    if f >= 0:
-                        r[f] = 0.0
-                    solve_factored(P, r, q)
-                    for j in range(d):
-                        after += r[j] * q[j]
-                    turn = after / before if k > 0 else 0.0
-                    for j in range(d):
-                        p[j] = q[j] + (turn * p[j] if k > 0 else 0.0)
-                else:
-                    for j in range(d):
-                        after += r[j] * r[j] * D[j]
-                    turn = after / before if k > 0 else 0.0
-                    for j in range(d):
-                        p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
-                before = after
-                without_free(p, f, B)
-                bend = curved(A, h, c, l2, p, Ap, q)
-                passes += 2.0
-                if not bend > 0.0:
-                    break
-                along = after / bend
+                    after += r[j] * q[j]
+                turn = after / before if k > 0 else 0.0
                 for j in range(d):
-                    s[j] += along * p[j]
-                    r[j] -= along * q[j]
-                for i in range(n):
-                    As[i] += along * Ap[i]
-                left = half_square(r, over)
-                hard = left > enough
-                if P is not None and hard and k + 1 >= (TOLD_PRODUCTS if told else UNTOLD_PRODUCTS):
-                    told, hard = True, False  # from the next step on; this one is good enough
-                pace = P is None and k > 1 and far(k + 1, start, left, enough, products)
-                if not hard or pace:
-                    break
-        else:
-            factorise(H)
-            solve_factored(H, r, s)
-            for i in range(n):
-                As[i] = line_dot(A, i, s)
-            passes += 1.0
+                    p[j] = q[j] + (turn * p[j] if k > 0 else 0.0)
+            else:
+                for j in range(d):
+                    after += r[j] * r[j] * D[j]
+                turn = after / before if k > 0 else 0.0
+                for j in range(d):
+                    p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
+            before = after
+            without_free(p, f, B)
+            bend = curved(A, h, c, l2, p, Ap, q)
+            passes += 2.0
+            if not bend > 0.0:
+                break
+            along = after / bend
             for j in range(d):
-                r[j] = 0.0
+                s[j] += along * p[j]
+                r[j] -= along * q[j]
+            for i in range(n):
+                As[i] += along * Ap[i]
+            left = half_square(r, over)
+            hard = left > enough
+            if may and hard and k + 1 >= (trusted if told[0] > 0 else untold):
+                told[0], told[1], hard = 1, 0, False  # this step is good enough
+            pace = not may and k > 1 and far(k + 1, start, left, enough, most)
+            if not hard or pace:
+                break
         slope = 0.0
         for j in range(d):
             slope += (G[j] + l2[j] * x[j]) * s[j]

@@ -187,6 +187,7 @@ LOST_PIVOT = 1e-14  # of a diagonal entry: a pivot that rounding has taken, ...
 UNMOVED = 1e100  # ... and what stands for it: no step
 ENOUGH_DESCENT = 1e-4  # of what the slope promises
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
+MORE_BY_MATRIX = 4.0  # times as many where there is a matrix: products are few in the end
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
 LITTLE_STEP = 2e5  # visits to an entry that a step may always take: 0.2 ms, others begin with 1 ms
 # Visits to an entry that take as long as the calls a step by matrices is made of. Logistic losses,
@@ -228,18 +229,24 @@ PROX_ROW, PROX_TALL_ROW = 40, 60
 # draws took 0.4 to 1.0 of the time of visits to 1e-3 and 1e-6, three 1.1 to 1.2 to one of these;
 # with 3.1 to 7 columns in use a row 1.4 to 4 on eight of twelve. Beyond WIDE_IN_USE nobody counts
 PROX_SHORT_ROW, MOST_IN_USE, WIDE_IN_USE = 25, 3.0, 20
-FEW_DENSE_COLUMNS = 80  # whose matrix is added up within the kernel
-# Entries, up to which the matrix is thought of before products, and up to which it is that of all
-# rows at once. Between the two conjugate gradients begin with the diagonal. 20000 x 50, logistic,
-# to 1e-3 and 1e-6, beside Newton's method on samples of the rows: 7 and 10 ms of processor time
-# instead of 17 and 17, with an intercept 14 and 15 instead of 26 and 32. Columns that depend on
-# each other (singular values over two or three orders of magnitude): 0.8 to 1.2 of the time;
-# 100000 x 20 took 1.5 of it.
-LITTLE_DENSE_DATA, ADDED_UP_AT_ONCE = 1_500_000, 200_000
-# Rows a column whose matrix tells that of all rows well enough to precondition conjugate gradients,
-# where they are at most one of so many
-TELLING_ROWS, TELLING_STRIDE = 24, 4
-UNTOLD_PRODUCTS, TOLD_PRODUCTS = 3, 10  # of a step: with more it is made; with it no more
+# Columns whose matrix the kernel may add up, and dense entries, or rows a column, up to which it is
+# left to it. Beyond, Newton's method on samples of the rows is as good: 30000 x 60 0.7 to 1.5 of
+# its time, 100000 x 15 0.9 to 1.4
+MOST_ADDED_UP, LITTLE_DENSE_DATA, TELLING_TALL = 1000, 1_500_000, 200
+# The same of sparse rows, beyond which a trial decides whether products will do, with or without a
+# matrix. Where it had said no, 4000 x 400 and 20000 x 300 take 0.65 to 1.0 of the time by a matrix,
+# 30000 x 150 1.0 to 1.6
+TELLING_SPARSE = 100
+# Rows a column whose matrix tells that of all rows well enough to precondition conjugate gradients:
+# with 24 of them 1.04 of the time in the mean, 4000 x 100 1.0 to 1.5
+TELLING_ROWS = 10
+# Products of a step, as a share of those that a matrix costs, after which it is made, and after
+# which it is made anew. Dense, n / d from 2.8 to 133, d from 20 to 900, logistic losses and squared
+# hinges: 0.2 and 0.3 took the same, 0.1 and 0.4 1.02 and 1.0 of it, more at most. Newton's method
+# by factors, which had been taken, took 2.0 times as long on 72 logistic regressions of up to
+# 500,000 entries, 1.25 on 60 of up to 3 million
+UNTOLD_DENSE, UNTOLD_SPARSE, TRUSTED_SHARE = 0.25, 0.8, 0.2
+FEWEST_UNTOLD, FEWEST_TRUSTED = 3, 10
 FORCED_BY_TOLD = 0.3  # what they may leave then: a step more costs as much as two products
 RARE = 0.25  # of a column's diagonal entry: what its entries in the sample are at least
 SHARED_PRODUCTS = 1_000_000  # entries, from which on threads are worth more than one kernel

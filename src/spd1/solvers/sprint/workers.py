@@ -26,7 +26,6 @@ from .newton_cg import newton_steps
 from .proof import fresh_pair
 from .together import team_for
 from .tuning import (
-    ADDED_UP_AT_ONCE,
     CALLS_OF_A_STEP,
     CHEAP_SWEEPS,
     ENTRIES_OF_MUCH,
@@ -35,6 +34,8 @@ from .tuning import (
     FEWEST_PASSES,
     FEWEST_PRODUCTS,
     FEWEST_STEPS,
+    FEWEST_TRUSTED,
+    FEWEST_UNTOLD,
     GRAM_OF_DENSE,
     GRAM_OF_SPARSE,
     HARMLESS_DRIFT,
@@ -43,6 +44,7 @@ from .tuning import (
     LITTLE_ASCENT,
     LITTLE_STEP,
     LITTLE_WORK,
+    MORE_BY_MATRIX,
     MOST_DESCENT,
     MOST_NEWTON_CG,
     MOST_TALL_DESCENT,
@@ -53,8 +55,10 @@ from .tuning import (
     SMALL_SHARE,
     SMALL_WORK,
     TELLING_ROWS,
-    TELLING_STRIDE,
     TO_ROUNDING,
+    TRUSTED_SHARE,
+    UNTOLD_DENSE,
+    UNTOLD_SPARSE,
     VISITS_A_STEP,
 )
 
@@ -233,18 +237,23 @@ class DescentWorker:
         return certificate_of(self.problem, self.pair(tol))
 
 
-def worth_of_a_gram(problem: Problem) -> float:
+def matrix_in_products(problem: Problem) -> float:
     """Products with the curvature that take as long as adding up its matrix, and a factor of it."""
-    p = problem
-    if p.n <= SQUARE * p.d or p.d > LARGEST_WORTH:
-        return math.inf
-    rate = rates()
+    p, rate = problem, rates()
     if p.grid.dense:
         return GRAM_OF_DENSE * p.d * rate.flop / rate.entry
     pairs = GRAM_OF_SPARSE * p.stored / p.n * rate.scattered_entry
     factor = FACTOR_OF_SPARSE * p.d**3 / p.stored * rate.flop
-    calls = CALLS_OF_A_STEP / p.stored * rate.call  # that a step by matrices is made of
-    return (pairs + factor + calls) / rate.sparse_entry
+    return (pairs + factor) / rate.sparse_entry
+
+
+def worth_of_a_gram(problem: Problem) -> float:
+    """The same where steps are made from Python, which sparse data feels."""
+    p, rate = problem, rates()
+    if p.n <= SQUARE * p.d or p.d > LARGEST_WORTH:
+        return math.inf
+    calls = 0.0 if p.grid.dense else CALLS_OF_A_STEP / p.stored * rate.call / rate.sparse_entry
+    return matrix_in_products(p) + calls
 
 
 class NewtonCGWorker:
@@ -272,13 +281,14 @@ class NewtonCGWorker:
     def __init__(self, problem: Problem, key: np.uint64) -> None:
         p = self.problem = problem
         self.key = key  # nothing is drawn
-        self.of_sample, self.stride = np.empty((2, 0)), 1
         usual, worth = MOST_NEWTON_CG, worth_of_a_gram(p)
         if hard_pieces(p):  # visits are next, and not a matrix
             usual, worth = NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES
         self.most_passes = max(usual, SMALL_WORK / p.stored)
         most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth)
-        self.products = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
+        most = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
+        self.products = (most, most, most)
+        self.H, self.told, self.stride = np.empty((0, 0)), np.zeros(2, dtype=np.int64), 1
         self.rebuild()
         self.free, self.at_free = -1, np.zeros(1)
         self.alike = p.reg.scalar and p.mu > p.most_faint_l2
@@ -314,10 +324,6 @@ class NewtonCGWorker:
         """Put the rows where the kernel can read them."""
         self.A = in_one_piece(self.problem.grid.by_rows.matrix)
 
-    def to_add_up(self) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
-        """Where the kernel may add up a matrix; rows that tell it, and where theirs is added up."""
-        return None, None, None
-
     def start_from(
         self, x: np.ndarray, y: np.ndarray | None = None, bound: float = -math.inf
     ) -> None:
@@ -340,9 +346,9 @@ class NewtonCGWorker:
         if limits[0] < TO_ROUNDING:
             limits = (EXACTLY * limits[0], *limits[1:])
         looks, passes, self.bound = newton_steps(
-            self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, *self.to_add_up(),
-            self.stride, p.loss, self.bound, self.products, limits, self.x, self.u, self.y, record,
-            np.empty((7, p.d)), np.empty((5, p.n)), self.of_sample,
+            self.A, p.b, p.c, self.l2, self.over, self.free, self.at_free, self.H,
+            self.stride, self.told, p.loss, self.bound, self.products, limits, self.x, self.u,
+            self.y, record, np.empty((7, p.d)), np.empty((5, p.n)),
         )  # fmt: skip
         return looks, passes
 
@@ -360,9 +366,7 @@ class NewtonCGWorker:
 
 
 class NewtonGramWorker(NewtonCGWorker):
-    """The same with a matrix of few columns, factorised; where rows are many, that of some."""
-
-    rebuilt = ("A", "some")
+    """The same with a matrix of few columns where products are many; of some rows if they are."""
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -371,14 +375,12 @@ class NewtonGramWorker(NewtonCGWorker):
             return f"at most {LARGEST_WORTH:,} features, whose matrix one kernel can factorise"
         return NewtonCGWorker.objection(problem)
 
-    def rebuild(self) -> None:
-        super().rebuild()
-        p, self.some = self.problem, None
-        stride = p.n // (TELLING_ROWS * p.d)
-        if p.grid.dense and stride >= TELLING_STRIDE and p.stored > ADDED_UP_AT_ONCE:
-            self.some = Dense(np.ascontiguousarray(p.grid.matrix.values[::stride]))
-            self.of_sample, self.stride = np.empty((2, self.some.rows())), stride
-
-    def to_add_up(self) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
-        matrix = np.empty((self.problem.d, self.problem.d))
-        return (matrix, None, None) if self.some is None else (None, self.some, matrix)
+    def __init__(self, problem: Problem, key: np.uint64) -> None:
+        super().__init__(problem, key)
+        p, worth = problem, matrix_in_products(problem)
+        self.most_passes *= MORE_BY_MATRIX
+        share = UNTOLD_DENSE if p.grid.dense else UNTOLD_SPARSE
+        untold = int(max(FEWEST_UNTOLD, share * worth))
+        trusted = int(max(FEWEST_TRUSTED, TRUSTED_SHARE * worth))
+        self.products = (PRODUCTS_A_STEP, untold, trusted)
+        self.H, self.stride = np.zeros((p.d, p.d)), max(1, p.n // (TELLING_ROWS * p.d))
