@@ -35,6 +35,7 @@ COUNTS_WIDE = 5e-4  # ... and the same for wide data
 # and newton is at a gap of 0.5 after 7
 FACTORS_PAY = 2_000_000
 HARD = 30  # mean curvature of a column over l2
+HARD_ROWS = 1.0  # mean of |a_i|^2 / (n l2 gamma) of very tall sparse rows, beyond which steps do
 # Share of the data that Newton's method on the dual is taken to copy, where rows are cut. On
 # gisette-like 0.46 of the rows were copied
 SPARSE_COPIES, DENSE_COPIES = 1.25, 0.5
