@@ -16,7 +16,6 @@ from .hardness import few_dense_rows, hard_pieces, in_pieces, row_overlap, row_r
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     A_COPY,
-    A_SPARSE_PAIR,
     CHEAP_SPARSE,
     COLUMNS_COPY,
     EASY_ENOUGH,
@@ -60,7 +59,6 @@ from .tuning import (
     SHORT_PIECES,
     SHORT_ROW,
     SMALL_COPY,
-    SPARSE_MATRIX,
     STRONG_L1,
     TALL_SWEEPS,
     TELLING_SPARSE,
@@ -77,7 +75,9 @@ from .tuning import (
 from .workers import (
     AscentWorker,
     DescentWorker,
+    FreeDescentWorker,
     NewtonCGWorker,
+    sparse_matrix_in_sweeps,
     worth_of_a_gram,
 )
 
@@ -127,6 +127,8 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
     much = p.grid.dense and p.stored > FEW_ENTRIES
     if type(p.loss) not in (WORTH_A_KERNEL if much else WORTH_ON_SPARSE_ROWS):
         return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
+    if swept_with_an_intercept(p):
+        return "descent"
     near = lifted(p)
     if near is not None and p.grid.row_major and kind_of(near, tol) == "ascent":
         return newton_kind(p) if steps_do_better(p) else "ascent"  # the other columns decide
@@ -152,6 +154,18 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return "descent"
     copied = p.stored <= MUCH_DATA or (p.stored <= COLUMNS_COPY and not columns_alike(p))
     return "descent" if copied else ""
+
+
+def swept_with_an_intercept(problem: Problem) -> bool:
+    """Whether sparse least squares with l1 have a column of a constant, and are swept all the same.
+
+    Dense data is centred instead, and few columns of tall data have a matrix.
+    """
+    p = problem
+    if p.grid.dense or p.stored > COLUMNS_COPY or FreeDescentWorker.objection(p):
+        return False
+    few = p.n > SQUARE * p.d and p.d <= FEW_LINES and p.stored > MUCH_DATA
+    return not few or sparse_matrix_in_sweeps(p) > rows_in_sweeps(p)
 
 
 def columns_alike(problem: Problem) -> bool:
@@ -376,14 +390,16 @@ def gram_is_cheap(problem: Problem) -> bool:
     if p.d > FEW_LINES:
         return False
     if not p.grid.dense:
-        pairs = p.stored / p.n * rate.scattered_entry / rate.sparse_entry
-        if pairs > CHEAP_SPARSE:
+        if p.stored / p.n * rate.scattered_entry > CHEAP_SPARSE * rate.sparse_entry:
             return False
-        matrix = SPARSE_MATRIX + A_SPARSE_PAIR * pairs
-        if p.grid.row_major:  # they are added up from rows, and sweeps begin with a copy
-            return matrix <= ROWS_AT_HAND * (expected_sweeps(p) + A_COPY)
-        return matrix <= expected_sweeps(p)
+        return sparse_matrix_in_sweeps(p) <= rows_in_sweeps(p)
     return p.d * at.flop <= expected_sweeps(p) * at.entry
+
+
+def rows_in_sweeps(problem: Problem) -> float:
+    """What sweeps take, the copy of rows to columns with them, which a matrix does without."""
+    sweeps = expected_sweeps(problem)
+    return ROWS_AT_HAND * (sweeps + A_COPY) if problem.grid.row_major else sweeps
 
 
 def expected_sweeps(problem: Problem) -> float:
@@ -432,9 +448,13 @@ def rows_of_nets_are_easy(problem: Problem, ratio: float) -> bool:
 
 
 def share_of_l1(problem: Problem) -> float:
-    """The l1 over the least one that moves no column."""
+    """The l1 over the least one that moves no column but those without penalty."""
     p = problem
-    return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(p.pull_at_zero))), 1e-300)
+    pull = p.pull_at_zero
+    if len(p.free_columns):  # an intercept of least squares, which comes first
+        pull = p.adjoint(p.c * (np.dot(p.c, p.b) - p.b))
+        pull[p.free_columns] = 0.0
+    return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(pull))), 1e-300)
 
 
 def other_for_pieces(kind: str, problem: Problem) -> str:

@@ -13,6 +13,14 @@ least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth 
 e^r at most along a step that moves no margin by more than r / growth, and a step that is
 log(1 + r) / r as long never climbs: long steps are shortened so.
 
+One column may be a constant without penalty, as an intercept is. Least squares have the best one
+after every visit, without a walk over the rows: the others are seen less their means, which costs
+a number each,
+
+    a_j'm + sum_i a_ij t,  t = -(what visits have added to m) / n
+
+and m itself is centred where the sweep ends.
+
 Slow sweeps have momentum, see ``momentum``. A look is taken where the last sweep ended.
 """
 
@@ -20,12 +28,21 @@ from __future__ import annotations
 
 import math
 
-from ...data.strides import largest_entry, line_dot, line_square
+from ...data.strides import largest_entry, line_dot, line_square, line_sum
 from ...kernel.jit import kernel
 from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, entries_of, hopeless
 from .momentum import settle
-from .sweeps import anew, curved_step, dual_value, flat_step, margins_of, penalty_of
+from .sweeps import (
+    anew,
+    centred,
+    curved_step,
+    dual_value,
+    flat_step,
+    level,
+    margins_of,
+    penalty_of,
+)
 from .tuning import (
     FIRST_JOINING,
     FIRST_SWEEPS,
@@ -63,6 +80,7 @@ def descend(
     gamma,
     growth,
     flat,
+    free,
     cheap,
     key,
     limits,
@@ -88,6 +106,8 @@ def descend(
     flat : float, or None
         The weight of all rows if the loss is (u - b)^2 / 2; None for other losses and weights. Its
         type decides which of two sweeps is compiled.
+    free : int
+        The column of a constant without penalty, where ``flat`` is a number; -1 if there is none.
     cheap : bool
         Whether so little is stored that slow sweeps take less than what others begin with.
     limits : (tol, floor, most passes of this call, most passes in all)
@@ -97,7 +117,7 @@ def descend(
         The best dual point, before it is scaled, and A'(c y) there.
     record : array of LOOKS x 4
         Passes, primal, dual and gap of each look.
-    places, of_columns, of_rows : arrays of 3 x d (int64), 5 x d and 4 x n
+    places, of_columns, of_rows : arrays of 3 x d (int64), 6 x d and 4 x n
         To work with: a kernel that allocates nothing compiles sooner.
 
     Returns
@@ -108,13 +128,13 @@ def descend(
     n, d = len(u), len(x)
     alive, ws, active = places[0], places[1], places[2]
     norms, peaks, x_before, x_last = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
-    bends = of_columns[4]
+    bends, sums = of_columns[4], of_columns[5]
     W, m, u_before, v_last = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
     count, stored = 0, 0
     for j in range(d):
         length = L.line_length(j)
         stored += length
-        if length > 0:
+        if length > 0 and j != free:
             alive[count] = j
             count += 1
     looks, best, latest, whole, drawn, sharp = 0, -math.inf, False, count, 0, GOOD
@@ -124,6 +144,8 @@ def descend(
     ended = 0.0  # the largest pull of the last step
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = per_entry * margins_of(L, alive, count, x, u)
+    if free >= 0:
+        level(u, b)
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
         more = True
@@ -141,6 +163,9 @@ def descend(
             j = alive[k]
             if looks == 0:  # once, while the column is at hand
                 norms[j] = line_square(L, j, c)
+                if free >= 0:
+                    sums[j] = line_sum(L, j)
+                    norms[j] = centred(norms[j], sums[j], n)
                 peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
                 size_of_columns += norms[j]
             G[j] = line_dot(L, j, m)
@@ -230,8 +255,8 @@ def descend(
             sweeps, start, ahead = 1, value, entries_of(L, active, among)
             if flat is not None:
                 largest, squares, gain, value, speed = flat_step(
-                    L, active, among, ws, wanted, x, x_last, m, v_last, norms, l1, l2, flat, fast,
-                    speed, value,
+                    L, active, among, ws, wanted, x, x_last, m, v_last, norms, sums, l1, l2, flat,
+                    free, fast, speed, value,
                 )  # fmt: skip
             else:
                 largest, squares, value, speed, sweeps = curved_step(
@@ -270,6 +295,8 @@ def descend(
             settle(ws, wanted, x, x_last, u if flat is None else m, v_last, True)
         passes += per_entry * visited
     passes += per_entry * margins_of(L, alive, count, x, u)  # without the rounding of all the moves
+    if free >= 0:
+        x[free] = level(u, b) / L.at(free, 0)[1]
     if latest and count == whole:
         for j in range(d):
             best_G[j] = G[j]

@@ -31,7 +31,7 @@ from .tuning import (
     TO_ROUNDING,
     UNTIL_EXACTLY,
 )
-from .workers import DescentWorker, NewtonCGWorker, NewtonGramWorker
+from .workers import NewtonCGWorker, NewtonGramWorker, sweeps_of
 
 __all__ = [
     "FROM_ANYWHERE",
@@ -48,7 +48,7 @@ __all__ = [
 
 WORKERS: dict[str, Any] = {
     "ascent": SqueezedAscentWorker,
-    "descent": DescentWorker,
+    "descent": sweeps_of,
     "newton-cg": NewtonCGWorker,
     "newton-gram": NewtonGramWorker,
 }

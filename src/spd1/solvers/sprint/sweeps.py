@@ -11,6 +11,7 @@ from ...data.strides import add_line, line_dot, pull_and_bend, shift_along
 from ...kernel.jit import helper
 from .momentum import leap, leap_back
 from .tuning import (
+    ALL_MEAN,
     CLIMB,
     LEAST_CURVATURE,
     LONG_MOVE,
@@ -20,7 +21,7 @@ from .tuning import (
     SWEEPS_A_MODEL,
 )
 
-__all__ = ["anew", "curved_step", "dual_value", "flat_step", "margins_of"]
+__all__ = ["anew", "centred", "curved_step", "dual_value", "flat_step", "level", "margins_of"]
 
 
 @helper
@@ -40,16 +41,18 @@ def dual_value(theta, y, b, c, loss, G, alive, count, l1, l2):
 
 
 @helper
-def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
+def flat_sweep(L, which, count, x, bends, sums, l1, l2, flat, free, m):
     """Visit some columns once, least squares.
 
     Returns the largest pull, the sum of their squares, and what the objective has lost at least.
     """
-    largest, squares, gain = 0.0, 0.0, 0.0
+    largest, squares, gain, off = 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         j = which[k]
         h = bends[j]
         z = h * x[j] - line_dot(L, j, m)
+        if free >= 0:
+            z -= off * sums[j]
         x_new = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2)
         step = x_new - x[j]
         if step != 0.0:
@@ -59,7 +62,42 @@ def flat_sweep(L, which, count, x, bends, l1, l2, flat, m):
             squares += pull * pull
             gain += 0.5 * pull * abs(step)
             add_line(L, j, flat * step, m)
+            if free >= 0:
+                off -= flat * step * sums[j] / len(m)
+    if free >= 0:
+        centre(m)
     return largest, squares, gain
+
+
+@helper
+def centre(m):
+    """Less its mean."""
+    total = 0.0
+    for i in range(len(m)):
+        total += m[i]
+    for i in range(len(m)):
+        m[i] -= total / len(m)
+
+
+@helper
+def level(u, b):
+    """The best intercept of least squares, which margins get and which is returned."""
+    total = 0.0
+    for i in range(len(u)):
+        total += b[i] - u[i]
+    for i in range(len(u)):
+        u[i] += total / len(u)
+    return total / len(u)
+
+
+@helper
+def centred(square, total, n):
+    """What is left of the mean square of a column without its mean; nothing, if that is rounding.
+
+    ``square``: of its ``n`` entries over n; ``total``: the sum of them.
+    """
+    left = square - (total / n) * (total / n)
+    return left if left > ALL_MEAN * square else 0.0
 
 
 @helper
@@ -156,17 +194,20 @@ def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, 
 
 @helper
 def flat_step(
-    L, active, among, ws, wanted, x, x_last, m, m_last, norms, l1, l2, flat, fast, speed, value
+    L, active, among, ws, wanted, x, x_last, m, m_last, norms, sums, l1, l2, flat, free, fast,
+    speed, value,
 ):  # fmt: skip
     """A sweep of least squares, and the momentum after it, if there is any.
 
     Returns the largest pull, the sum of their squares, the objective and the sweeps since momentum
     began; without momentum the last two as they were.
     """
-    largest, squares, gain = flat_sweep(L, active, among, x, norms, l1, l2, flat, m)
+    largest, squares, gain = flat_sweep(L, active, among, x, norms, sums, l1, l2, flat, free, m)
     if fast:
         share = speed / (speed + SLOW_START)
         leap(L, active, among, share, x, x_last, m, m_last, flat)
+        if free >= 0:
+            centre(m)
         now = flat_loss(m, flat) + penalty_of(x, ws, wanted, l1, l2)
         speed += 1.0
         if now > value and share > 0.0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
+ALL_MEAN = 1e-10  # of a column's square: what is left without its mean may be rounding
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 # Entries of wide data, beyond which not all columns that pull are swept at first if these are more
 # than rows: ...
@@ -71,6 +72,10 @@ TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 # 5 a row, 0.06: 3.3 and 1.1; 90083 x 250, 6 a row, 0.004: 10 and 8; a9a, whose columns have common
 # directions, 7 and 6 to 18 at 0.1, 7 and 17 to 47 at 0.01; given by rows 5 instead of 7
 SPARSE_MATRIX, A_SPARSE_PAIR, A_COPY, ROWS_AT_HAND = 8.0, 0.6, 3.0, 2.0
+# Of them, as passes that sweeps get before the matrix takes over: columns that depend on each other
+# take far more than foreseen. mushrooms at 0.02 and 0.002 of the largest, to 1e-6: 12 and 30 ms,
+# by the matrix 2.6 and 3.3; then 8 and 8
+MATRICES_WORTH = 1.0
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks, ...

@@ -17,7 +17,7 @@ from ...problem import Problem
 from ...result import Progress
 from ..base import tied_drift
 from ..order import rows_a_block
-from ..tuning import SQUARE
+from ..tuning import FEW_LINES, SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
 from .hardness import few_dense_rows, hard_pieces, passes_worth
@@ -26,6 +26,7 @@ from .newton_cg import newton_steps
 from .proof import fresh_pair
 from .together import team_for
 from .tuning import (
+    A_SPARSE_PAIR,
     CALLS_OF_A_STEP,
     CHEAP_SWEEPS,
     ENTRIES_OF_MUCH,
@@ -44,6 +45,7 @@ from .tuning import (
     LITTLE_ASCENT,
     LITTLE_STEP,
     LITTLE_WORK,
+    MATRICES_WORTH,
     MORE_BY_MATRIX,
     MOST_DESCENT,
     MOST_NEWTON_CG,
@@ -54,6 +56,7 @@ from .tuning import (
     PRODUCTS_OF_PIECES,
     SMALL_SHARE,
     SMALL_WORK,
+    SPARSE_MATRIX,
     TELLING_ROWS,
     TO_ROUNDING,
     TRUSTED_SHARE,
@@ -62,7 +65,15 @@ from .tuning import (
     VISITS_A_STEP,
 )
 
-__all__ = ["AscentWorker", "DescentWorker", "NewtonCGWorker", "NewtonGramWorker"]
+__all__ = [
+    "AscentWorker",
+    "DescentWorker",
+    "FreeDescentWorker",
+    "NewtonCGWorker",
+    "NewtonGramWorker",
+    "sparse_matrix_in_sweeps",
+    "sweeps_of",
+]
 
 NO_PLACES, NO_SHIFTS = np.zeros(0, dtype=np.int64), np.zeros(0)  # of centres
 ORDER = np.uint64(1)  # the stream of draws that orders the columns of a sweep
@@ -186,6 +197,7 @@ class DescentWorker:
 
     ran = False
     rebuilt = ("L",)  # left out of checkpoints
+    free = -1  # the column without penalty
 
     @staticmethod
     def objection(problem: Problem) -> str:
@@ -203,10 +215,13 @@ class DescentWorker:
         self.cheap = p.stored <= CHEAP_SWEEPS and not tried
         self.most_passes = max(usual, LITTLE_WORK / p.stored) if self.cheap else usual
         self.most_passes = MOST_TRIED_DESCENT if tried else self.most_passes
+        if not self.cheap and has_a_matrix(p):
+            self.most_passes = min(self.most_passes, MATRICES_WORTH * sparse_matrix_in_sweeps(p))
         # a call begins with two passes, and without momentum
         self.fewest_passes = max(FEWEST_PASSES, ENTRIES_OF_MUCH / p.stored)
         self.rebuild()
         self.flat = float(p.c[0]) if p.loss.quadratic and p.uniform_weights else None
+        self.l1, self.l2 = largest_of(p.reg.l1), largest_of(p.reg.l2)
         self.x, self.G, self.best_G = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d)
         self.u, self.y, self.best_y = np.zeros(p.n), np.zeros(p.n), np.zeros(p.n)
 
@@ -218,10 +233,10 @@ class DescentWorker:
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
-        scratch = np.empty((3, p.d), dtype=np.int64), np.empty((5, p.d)), np.empty((4, p.n))
+        scratch = np.empty((3, p.d), dtype=np.int64), np.empty((6, p.d)), np.empty((4, p.n))
         looks, passes = descend(
-            self.L, p.b, p.c, float(p.reg.l1), float(p.reg.l2), p.loss, p.gamma,
-            p.loss.growth, self.flat, self.cheap, ORDER, limits,
+            self.L, p.b, p.c, self.l1, self.l2, p.loss, p.gamma,
+            p.loss.growth, self.flat, self.free, self.cheap, ORDER, limits,
             self.x, self.u, self.y, self.G, self.best_y, self.best_G, record, *scratch,
         )  # fmt: skip
         return looks, passes
@@ -235,6 +250,57 @@ class DescentWorker:
         """What is proven of x and the best y."""
         del last, floor
         return certificate_of(self.problem, self.pair(tol))
+
+
+def has_a_matrix(problem: Problem) -> bool:
+    """Whether sparse least squares on tall data have columns so few that their matrix is small."""
+    p = problem
+    return p.loss.quadratic and not p.grid.dense and p.n > SQUARE * p.d and p.d <= FEW_LINES
+
+
+def sparse_matrix_in_sweeps(problem: Problem) -> float:
+    """What the matrix of sparse columns and the steps on it take, beside a sweep over the data."""
+    p, rate = problem, rates()
+    pairs = p.stored / p.n * rate.scattered_entry / rate.sparse_entry
+    return SPARSE_MATRIX + A_SPARSE_PAIR * pairs
+
+
+class FreeDescentWorker(DescentWorker):
+    """The same for least squares with a column of a constant that has no penalty."""
+
+    @staticmethod
+    def objection(problem: Problem) -> str:
+        """What the kernel can't do, or ""."""
+        p, reg = problem, problem.reg
+        if not (p.loss.quadratic and p.uniform_weights and len(p.free_columns) == 1 and p.d > 1):
+            return "least squares, the same weight for every row, and one column without penalty"
+        l1, l2 = (np.delete(np.broadcast_to(v, (p.d,)), p.free_columns) for v in (reg.l1, reg.l2))
+        bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
+        if bounded or not l1[0] > 0.0 or np.any(l1 != l1[0]) or np.any(l2 != l2[0]):
+            return "the same l1 > 0 and the same l2 for every other feature, and no bounds"
+        known = free_columns_of(p)
+        if known is None or known.M[0, 0] == 0.0 or np.any(known.M[:, 0] != known.M[0, 0]):
+            return "a column without penalty that is a constant"
+        return ""
+
+    def __init__(self, problem: Problem, key: np.uint64) -> None:
+        super().__init__(problem, key)
+        self.free = int(problem.free_columns[0])
+
+    def pair(self, tol: float = 0.0) -> Pair:
+        """X and the best y; what its balance lacks by rounding is mended."""
+        del tol
+        return pair_of(self.problem, self.x.copy(), self.u, self.best_y.copy(), None)
+
+
+def sweeps_of(problem: Problem, key: np.uint64) -> DescentWorker:
+    """The kernel of l1, with or without a column of a constant."""
+    return (FreeDescentWorker if len(problem.free_columns) else DescentWorker)(problem, key)
+
+
+def largest_of(penalty: Any) -> float:
+    """The number that all features have, but for one of zero."""
+    return float(np.max(penalty))
 
 
 def matrix_in_products(problem: Problem) -> float:

@@ -1,0 +1,134 @@
+"""Sweeps over sparse columns, one of which is a constant without penalty: least squares with l1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spd1 import ElasticNet, Problem, certify, solve
+from spd1.kernel.rng import key_of
+from spd1.linear_model import Lasso
+from spd1.solvers.sprint import choice, workers
+from spd1.solvers.sprint.ascent import LOOKS
+from spd1.solvers.sprint.sprint import kind_of
+from spd1.solvers.sprint.workers import FreeDescentWorker
+
+
+def drawn(n, d, l1, l2=0.0, unit=1.0, place=None, layout=sp.csc_array, weights=None):
+    """Counts, whose columns have a common direction, targets far from zero, and a constant."""
+    rng = np.random.default_rng(n + d)
+    A = rng.poisson(0.4, (n, d)).astype(float)
+    b = A @ (rng.standard_normal(d) * (rng.random(d) < 0.3)) + 0.5 * rng.standard_normal(n) + 7.0
+    at = d if place is None else place
+    A = np.insert(A, at, unit, axis=1)
+    net = [np.insert(np.full(d, size), at, 0.0) for size in (l1, l2)]
+    return Problem(layout(A), b, "squared", ElasticNet(*net), weights)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("layout", [sp.csc_array, sp.csr_array])
+@pytest.mark.parametrize(("shape", "l2"), [((60, 20), 0.0), ((30, 80), 0.0), ((40, 40), 0.05)])
+@pytest.mark.parametrize(("unit", "place"), [(1.0, None), (-0.25, 0), (64.0, 5)])
+def test_they_end_at_the_optimum_of_centred_columns(layout, shape, l2, unit, place):
+    """Centred by NumPy, and solved by another method."""
+    p = drawn(*shape, 0.05, l2, unit, place, layout)
+    assert kind_of(p) == "descent"
+    found = solve(p, tol=1e-9)
+    assert found.converged
+    assert found.method.startswith("auto: descent (")
+    A, free = p.grid.dense_rows(), int(p.free_columns[0])
+    others = np.delete(A, free, axis=1)
+    centred = Problem(
+        others - others.mean(axis=0), p.b - p.b.mean(), "squared", ElasticNet(0.05, l2)
+    )
+    best = solve(centred, "newton", tol=1e-12)
+    assert best.converged
+    assert found.gap >= found.primal - best.primal - 1e-13
+    assert found.primal >= best.dual - 1e-13
+    assert found.primal == pytest.approx(best.primal, rel=2e-9)
+    x = np.delete(found.x, free)
+    level = p.b.mean() - others.mean(axis=0) @ x
+    assert unit * found.x[free] == pytest.approx(level, rel=1e-12)
+    assert certify(found.x, p, found.y).rel_gap <= 1e-9
+
+
+@pytest.mark.plain
+def test_looks_enclose_the_optimum_and_momentum_keeps_the_intercept():
+    p = drawn(200, 40, 2e-3)
+    best = solve(p, "newton", tol=1e-12)
+    worker, record = FreeDescentWorker(p, key_of(0)), np.empty((LOOKS, 4))
+    looks, _ = worker.run((1e-10, 0.0, 2000.0, 2000.0), record)
+    assert np.all(record[:looks, 1] >= best.dual - 1e-12)
+    assert np.all(record[:looks, 2] <= best.primal + 1e-12)
+    assert np.all(np.diff(record[:looks, 1]) <= 1e-12)
+    assert record[looks - 1, 1] == pytest.approx(p.primal(worker.x), rel=1e-12)
+    np.testing.assert_allclose(worker.u, p.margins(worker.x), rtol=1e-12)
+    assert abs(np.sum(worker.u - p.b)) <= 1e-10  # the best intercept for this x
+
+
+def test_constant_features_stay_zero_beside_the_intercept():
+    p = drawn(50, 12, 0.01)
+    A = p.grid.dense_rows().copy()
+    A[:, 3], A[:, 4] = 2.0, 1e6 + 1e-6 * A[:, 4]  # a constant, and nothing but rounding beside one
+    p = Problem(sp.csc_array(A), p.b, "squared", p.reg)
+    assert kind_of(p) == "descent"
+    found = solve(p, tol=1e-9)
+    assert found.converged
+    assert found.x[3] == 0.0
+    assert np.all(np.isfinite(found.x))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda: drawn(30, 20, 0.05, weights=np.arange(1.0, 31.0)),
+        lambda: drawn(30, 20, 0.0, 0.1),
+        lambda: drawn(30, 20, 0.05, unit=0.0),
+        lambda: drawn(30, 20, 0.05, layout=np.asfortranarray),
+        lambda: drawn(30, 20, 0.05).with_regularizer(
+            ElasticNet(np.append(np.full(20, 0.05), 0.0), lower=0.0)
+        ),
+        lambda: drawn(30, 20, 0.05).with_regularizer(
+            ElasticNet(np.append(np.linspace(0.01, 0.05, 20), 0.0))
+        ),
+        lambda: drawn(30, 20, 0.05).with_regularizer(
+            ElasticNet(np.insert(np.full(20, 0.05), 3, 0))
+        ),
+    ],
+    ids=["weights", "no l1", "empty", "dense", "bounds", "other l1", "no constant"],
+)
+def test_what_they_do_not_know_is_left_to_others(problem):
+    p = problem()
+    assert not choice.swept_with_an_intercept(p)
+    assert solve(p, tol=1e-8).converged
+
+
+def test_few_columns_of_tall_data_have_a_matrix_unless_few_move(monkeypatch):
+    monkeypatch.setattr(choice, "MUCH_DATA", 0)
+    p = drawn(400, 20, 1e-6)
+    assert not choice.swept_with_an_intercept(p)
+    pull = np.delete(p.grid.dense_rows(), 20, axis=1).T @ (p.b - p.b.mean()) / 400
+    l1 = 0.5 * np.abs(pull).max()
+    few = drawn(400, 20, l1)
+    assert choice.share_of_l1(few) == pytest.approx(0.5)
+    assert choice.swept_with_an_intercept(few)
+
+
+def test_sweeps_that_take_too_long_give_way_to_the_matrix(monkeypatch):
+    monkeypatch.setattr(workers, "CHEAP_SWEEPS", 0)
+    monkeypatch.setattr(workers, "MATRICES_WORTH", 0.3)
+    p = drawn(300, 20, 1e-5)
+    found = solve(p, tol=1e-10)
+    assert found.method.startswith("auto: descent, then newton")
+    assert found.converged
+
+
+def test_an_estimator_of_sparse_data_takes_them():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 900), density=0.02, rng=rng, format="csr")
+    y = X @ (rng.standard_normal(900) * (rng.random(900) < 0.1)) + 3.0
+    sparse, dense = (Lasso(alpha=1e-3, tol=1e-8).fit(A, y) for A in (X, X.toarray()))
+    assert sparse.method_.startswith("auto: descent")
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6)
+    assert sparse.intercept_ == pytest.approx(dense.intercept_, rel=1e-7)
