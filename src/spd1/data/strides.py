@@ -15,7 +15,6 @@ __all__ = [
     "largest_entry",
     "line_dot",
     "line_square",
-    "line_sum",
     "move_line",
     "own_square",
     "pull_and_bend",
@@ -151,17 +150,6 @@ def dense_own_square(A, i):
 
 
 own_square = by_layout(dense_own_square, dense_own_square)
-
-
-def each_entry(A, i):
-    """Sum over line i of a_ik."""
-    total = 0.0
-    for k in range(A.line_length(i)):
-        total += A.at(i, k)[1]
-    return total
-
-
-line_sum = by_layout(each_entry, each_entry)
 
 
 def soft_dense_dot(A, i, x, l1):

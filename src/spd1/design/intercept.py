@@ -198,7 +198,8 @@ class Design:
         steps = as_loss(loss).probabilities and self.d <= HANDFUL and self.n > SQUARE * self.d
         leans = as_loss(loss).gamma > 0 and tol >= FAINT and not steps
         at_once = kind_of(whole, tol)
-        leans = leans and at_once != "ascent" and not (at_once and steps_do_better(whole))
+        here = ("ascent", "descent")
+        leans = leans and at_once not in here and not (at_once and steps_do_better(whole))
         if leans and (kind_of(near) == "ascent" or pick(near)[0] in LEANING):
             result = solve(near, **{**options, "tol": LEAN * tol})
             result = finished(result, whole, options)

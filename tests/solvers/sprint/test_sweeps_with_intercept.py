@@ -1,4 +1,4 @@
-"""Sweeps over sparse columns, one of which is a constant without penalty: least squares with l1."""
+"""Sweeps over columns, one of which is a constant without penalty, with an l1 on the others."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import scipy.sparse as sp
 
 from spd1 import ElasticNet, Problem, certify, solve
 from spd1.kernel.rng import key_of
-from spd1.linear_model import Lasso
+from spd1.linear_model import Lasso, LogisticRegression
 from spd1.solvers.sprint import choice, workers
 from spd1.solvers.sprint.ascent import LOOKS
 from spd1.solvers.sprint.sprint import kind_of
 from spd1.solvers.sprint.workers import FreeDescentWorker
 
+LAYOUTS = {"csc": sp.csc_array, "csr": sp.csr_array, "dense": np.ascontiguousarray}
 
-def drawn(n, d, l1, l2=0.0, unit=1.0, place=None, layout=sp.csc_array, weights=None):
+
+def drawn(
+    n, d, l1, l2=0.0, unit=1.0, place=None, layout=sp.csc_array, weights=None, loss="squared"
+):
     """Counts, whose columns have a common direction, targets far from zero, and a constant."""
     rng = np.random.default_rng(n + d)
     A = rng.poisson(0.4, (n, d)).astype(float)
     b = A @ (rng.standard_normal(d) * (rng.random(d) < 0.3)) + 0.5 * rng.standard_normal(n) + 7.0
     at = d if place is None else place
     A = np.insert(A, at, unit, axis=1)
+    b = b if loss == "squared" else np.where(b > np.quantile(b, 0.3), 1.0, -1.0)
     net = [np.insert(np.full(d, size), at, 0.0) for size in (l1, l2)]
-    return Problem(layout(A), b, "squared", ElasticNet(*net), weights)
+    return Problem(layout(A), b, loss, ElasticNet(*net), weights)
 
 
 @pytest.mark.plain
@@ -51,6 +56,51 @@ def test_they_end_at_the_optimum_of_centred_columns(layout, shape, l2, unit, pla
     level = p.b.mean() - others.mean(axis=0) @ x
     assert unit * found.x[free] == pytest.approx(level, rel=1e-12)
     assert certify(found.x, p, found.y).rel_gap <= 1e-9
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared"])
+@pytest.mark.parametrize(
+    ("shape", "l2", "unit", "place"),
+    [((60, 20), 0.0, 1.0, None), ((30, 80), 0.0, -0.25, 0), ((40, 40), 0.02, 64.0, 5)],
+)
+def test_other_losses_and_weights_end_at_the_optimum(layout, loss, shape, l2, unit, place):
+    """Found by another method; least squares have weights, some of them zero."""
+    weights = np.arange(shape[0]) % 4.0 if loss == "squared" else None
+    p = drawn(*shape, 0.01, l2, unit, place, LAYOUTS[layout], weights, loss)
+    if loss == "squared" and layout == "dense":  # these are centred instead, or given by name
+        assert not choice.swept_with_an_intercept(p)
+    else:
+        assert kind_of(p) == "descent"
+    worker, record = FreeDescentWorker(p, key_of(0)), np.empty((LOOKS, 4))
+    looks, _ = worker.run((1e-9, 0.0, 3000.0, 3000.0), record)
+    best = solve(p, "newton", tol=1e-11)
+    assert best.converged
+    assert np.all(record[:looks, 1] >= best.dual - 1e-12)
+    assert np.all(record[:looks, 2] <= best.primal + 1e-10)
+    assert record[looks - 1, 1] == pytest.approx(p.primal(worker.x), rel=1e-11)
+    np.testing.assert_allclose(worker.u, p.margins(worker.x), rtol=1e-10, atol=1e-12)
+    free = p.free_columns[0]
+    assert abs(np.sum(p.c * worker.best_y)) <= 1e-9 * np.sum(p.c * np.abs(worker.best_y))
+    proof = certify(worker.x, p, worker.best_y)
+    assert proof.gap >= proof.primal - best.primal - 1e-13
+    assert proof.rel_gap <= 1e-8
+    assert worker.x[free] * unit == pytest.approx(best.x[free] * unit, rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_steps_of_the_intercept_never_climb(loss):
+    """Labels of one kind but for a few: the best intercept is far away."""
+    p = drawn(400, 30, 3e-4, loss=loss)
+    b = np.ones(400)
+    b[::57] = -1.0
+    p = Problem(p.grid.dense_rows(), b, loss, p.reg)
+    worker, record = FreeDescentWorker(p, key_of(0)), np.empty((LOOKS, 4))
+    looks, _ = worker.run((1e-9, 0.0, 5000.0, 5000.0), record)
+    assert np.all(np.diff(record[:looks, 1]) <= 1e-12)
+    best = solve(p, "newton", tol=1e-11)
+    assert record[looks - 1, 1] == pytest.approx(best.primal, rel=1e-6)
 
 
 @pytest.mark.plain
@@ -82,7 +132,7 @@ def test_constant_features_stay_zero_beside_the_intercept():
 @pytest.mark.parametrize(
     "problem",
     [
-        lambda: drawn(30, 20, 0.05, weights=np.arange(1.0, 31.0)),
+        lambda: drawn(30, 20, 0.05, loss="hinge"),
         lambda: drawn(30, 20, 0.0, 0.1),
         lambda: drawn(30, 20, 0.05, unit=0.0),
         lambda: drawn(30, 20, 0.05, layout=np.asfortranarray),
@@ -96,7 +146,7 @@ def test_constant_features_stay_zero_beside_the_intercept():
             ElasticNet(np.insert(np.full(20, 0.05), 3, 0))
         ),
     ],
-    ids=["weights", "no l1", "empty", "dense", "bounds", "other l1", "no constant"],
+    ids=["hinge", "no l1", "empty", "dense", "bounds", "other l1", "no constant"],
 )
 def test_what_they_do_not_know_is_left_to_others(problem):
     p = problem()
@@ -132,3 +182,15 @@ def test_an_estimator_of_sparse_data_takes_them():
     assert sparse.method_.startswith("auto: descent")
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6)
     assert sparse.intercept_ == pytest.approx(dense.intercept_, rel=1e-7)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_a_classifier_takes_them_at_a_loose_tolerance_too(l1_ratio):
+    """No faint penalty on the intercept first, which rows and Newton's method would need."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 900), density=0.02, rng=rng, format="csr")
+    y = X @ rng.standard_normal(900) > 0.1
+    for tol in (1e-2, 1e-6):
+        model = LogisticRegression(C=2.0, l1_ratio=l1_ratio, tol=tol).fit(X, y)
+        assert model.method_.startswith("auto: descent (")
+        assert model.rel_gap_ <= tol

@@ -157,12 +157,17 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
 
 
 def swept_with_an_intercept(problem: Problem) -> bool:
-    """Whether sparse least squares with l1 have a column of a constant, and are swept all the same.
+    """Whether problems with l1 have a column of a constant, and are swept all the same.
 
-    Dense data is centred instead, and few columns of tall data have a matrix.
+    Dense least squares are centred instead, and few columns of tall data have a matrix.
     """
     p = problem
-    if p.grid.dense or p.stored > COLUMNS_COPY or FreeDescentWorker.objection(p):
+    most = COLUMNS_COPY if p.grid.row_major else MOST_ENTRIES
+    if p.stored > most or FreeDescentWorker.objection(p):
+        return False
+    if not p.loss.quadratic:
+        return not (p.grid.row_major and p.stored > MUCH_DATA and columns_alike(p))
+    if p.grid.dense:
         return False
     few = p.n > SQUARE * p.d and p.d <= FEW_LINES and p.stored > MUCH_DATA
     return not few or sparse_matrix_in_sweeps(p) > rows_in_sweeps(p)

@@ -13,13 +13,14 @@ least squares nothing but m = c (u - b) has to follow. Where |phi'''| <= growth 
 e^r at most along a step that moves no margin by more than r / growth, and a step that is
 log(1 + r) / r as long never climbs: long steps are shortened so.
 
-One column may be a constant without penalty, as an intercept is. Least squares have the best one
-after every visit, without a walk over the rows: the others are seen less their means, which costs
-a number each,
+One column may be a constant without penalty, as an intercept is. After every visit it is the best
+one for the model, without a walk over the rows: the others are seen less their means, by W, which
+costs a number each,
 
-    a_j'm + sum_i a_ij t,  t = -(what visits have added to m) / n
+    a_j'm + t a_j'W,  h_j = a_j'W a_j - (a_j'W)^2 / sum(W),  t -= step a_j'W / sum(W)
 
-and m itself is centred where the sweep ends.
+and where sweeps end margins move by t. Before a look it is made the best one for the loss itself,
+so that y is balanced: sum_i c_i y_i = 0.
 
 Slow sweeps have momentum, see ``momentum``. A look is taken where the last sweep ended.
 """
@@ -28,13 +29,17 @@ from __future__ import annotations
 
 import math
 
-from ...data.strides import largest_entry, line_dot, line_square, line_sum
+from ...data.strides import largest_entry, line_dot, line_square
 from ...kernel.jit import kernel
 from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, entries_of, hopeless
 from .momentum import settle
 from .sweeps import (
+    BEFORE,
+    LAST,
+    NOW,
     anew,
+    balanced,
     centred,
     curved_step,
     dual_value,
@@ -42,6 +47,8 @@ from .sweeps import (
     level,
     margins_of,
     penalty_of,
+    raised,
+    settle_level,
 )
 from .tuning import (
     FIRST_JOINING,
@@ -81,6 +88,7 @@ def descend(
     growth,
     flat,
     free,
+    levels,
     cheap,
     key,
     limits,
@@ -107,7 +115,9 @@ def descend(
         The weight of all rows if the loss is (u - b)^2 / 2; None for other losses and weights. Its
         type decides which of two sweeps is compiled.
     free : int
-        The column of a constant without penalty, where ``flat`` is a number; -1 if there is none.
+        The column of a constant without penalty; -1 if there is none.
+    levels : array of 3
+        To work with: what it adds to margins now, before the last step, and after the last sweep.
     cheap : bool
         Whether so little is stored that slow sweeps take less than what others begin with.
     limits : (tol, floor, most passes of this call, most passes in all)
@@ -144,8 +154,11 @@ def descend(
     ended = 0.0  # the largest pull of the last step
     fast, speed = False, 0.0  # whether there is momentum, and sweeps since it began
     passes = per_entry * margins_of(L, alive, count, x, u)
-    if free >= 0:
+    if free >= 0 and flat is not None:
         level(u, b)
+    elif free >= 0:
+        levels[NOW] = x[free] * L.at(free, 0)[1]
+        raised(u, levels[NOW])
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
         more = True
@@ -153,10 +166,15 @@ def descend(
             if flat is not None and looks > 0:
                 for i in range(n):
                     u[i] = m[i] / flat + b[i]
-            primal = penalty_of(x, alive, count, l1, l2) + anew(u, b, c, loss, y, m, W)
+            primal = penalty_of(x, alive, count, l1, l2)
+            if flat is None:
+                primal += balanced(u, b, c, loss, growth, free, levels, y, m, W)
+            else:
+                primal += anew(u, b, c, loss, y, m, W)
             more = swapped and not primal <= value
             if swapped:
                 settle(ws, wanted, x, x_last, u if flat is None else m, v_last, more)
+                settle_level(levels, more)
             swapped = False
         top, pulling = 0.0, 0
         for k in range(count):
@@ -164,8 +182,8 @@ def descend(
             if looks == 0:  # once, while the column is at hand
                 norms[j] = line_square(L, j, c)
                 if free >= 0:
-                    sums[j] = line_sum(L, j)
-                    norms[j] = centred(norms[j], sums[j], n)
+                    sums[j] = line_dot(L, j, c)
+                    norms[j] = centred(norms[j], sums[j])
                 peaks[j] = largest_entry(L, j) if 0.0 < growth < math.inf else 1.0
                 size_of_columns += norms[j]
             G[j] = line_dot(L, j, m)
@@ -241,6 +259,7 @@ def descend(
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
             u_before[i] = u[i]
+        levels[BEFORE] = levels[NOW]
         since = 0  # steps since all columns were visited
         slow_ones, last = 0, 1  # sweeps in a row, and how many the last step had
         due = math.inf  # what pulls of the next one are if sweeps are not slow
@@ -260,9 +279,9 @@ def descend(
                 )  # fmt: skip
             else:
                 largest, squares, value, speed, sweeps = curved_step(
-                    L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, y, m, W,
-                    peaks, bends, b, c, l1, l2, growth, loss, fast, speed, value,
-                    (most - visited) / max(ahead, 1),
+                    L, active, among, ws, wanted, x, x_last, x_before, u, v_last, u_before, levels,
+                    y, m, W, peaks, bends, sums, b, c, l1, l2, growth, loss, free, fast, speed,
+                    value, (most - visited) / max(ahead, 1),
                 )  # fmt: skip
                 settled, gain = not value < math.inf, start - value
             ended = largest
@@ -279,6 +298,7 @@ def descend(
                     x_last[j] = x[j]
                 for i in range(n):
                     v_last[i] = u[i] if flat is None else m[i]
+                levels[LAST] = levels[NOW]
             since = 0 if everything else since + 1
             if largest <= enough or squares <= enough_squares or since >= UNTIL_ALL_AGAIN:
                 settled = settled or everything
@@ -293,10 +313,14 @@ def descend(
         swapped = speed > 0.0
         if swapped:  # most sweeps end lower than what momentum makes of them
             settle(ws, wanted, x, x_last, u if flat is None else m, v_last, True)
+            settle_level(levels, True)
         passes += per_entry * visited
     passes += per_entry * margins_of(L, alive, count, x, u)  # without the rounding of all the moves
-    if free >= 0:
+    if free >= 0 and flat is not None:
         x[free] = level(u, b) / L.at(free, 0)[1]
+    elif free >= 0:
+        x[free] = levels[NOW] / L.at(free, 0)[1]
+        raised(u, levels[NOW])
     if latest and count == whole:
         for j in range(d):
             best_G[j] = G[j]

@@ -12,16 +12,35 @@ from ...kernel.jit import helper
 from .momentum import leap, leap_back
 from .tuning import (
     ALL_MEAN,
+    BALANCED,
     CLIMB,
     LEAST_CURVATURE,
     LONG_MOVE,
     MODEL_LEFT,
+    MOST_BALANCING,
     MOST_HALVES,
     SLOW_START,
     SWEEPS_A_MODEL,
 )
 
-__all__ = ["anew", "centred", "curved_step", "dual_value", "flat_step", "level", "margins_of"]
+__all__ = [
+    "BEFORE",
+    "LAST",
+    "NOW",
+    "anew",
+    "balanced",
+    "centred",
+    "curved_step",
+    "dual_value",
+    "flat_step",
+    "level",
+    "margins_of",
+    "penalty_of",
+    "raised",
+    "settle_level",
+]
+
+NOW, BEFORE, LAST = range(3)  # what an intercept adds to margins: as they are, u_before, u_last
 
 
 @helper
@@ -52,7 +71,7 @@ def flat_sweep(L, which, count, x, bends, sums, l1, l2, flat, free, m):
         h = bends[j]
         z = h * x[j] - line_dot(L, j, m)
         if free >= 0:
-            z -= off * sums[j]
+            z -= off * sums[j] / flat
         x_new = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2)
         step = x_new - x[j]
         if step != 0.0:
@@ -63,7 +82,7 @@ def flat_sweep(L, which, count, x, bends, sums, l1, l2, flat, free, m):
             gain += 0.5 * pull * abs(step)
             add_line(L, j, flat * step, m)
             if free >= 0:
-                off -= flat * step * sums[j] / len(m)
+                off -= flat * step * sums[j]
     if free >= 0:
         centre(m)
     return largest, squares, gain
@@ -91,21 +110,78 @@ def level(u, b):
 
 
 @helper
-def centred(square, total, n):
-    """What is left of the mean square of a column without its mean; nothing, if that is rounding.
-
-    ``square``: of its ``n`` entries over n; ``total``: the sum of them.
-    """
-    left = square - (total / n) * (total / n)
+def centred(square, mean):
+    """The mean square of a column less that of its mean; nothing, if what is left is rounding."""
+    left = square - mean * mean
     return left if left > ALL_MEAN * square else 0.0
 
 
 @helper
-def curved_sweep(L, which, count, x, peaks, bends, known, l1, l2, growth, m, W):
+def raised(u, by):
+    """Margins where the intercept has moved."""
+    for i in range(len(u)):
+        u[i] += by
+
+
+@helper
+def intercept_step(m, W, growth):
+    """The sum of bends, Newton's step of an intercept, and how far slopes are off balance.
+
+    A long step is shortened to what never climbs, see ``descent``.
+    """
+    mass, off, size = 0.0, 0.0, 0.0
+    for i in range(len(m)):
+        mass += W[i]
+        off += m[i]
+        size += abs(m[i])
+    step = -off / mass
+    r = growth * abs(step)
+    if LONG_MOVE < r < math.inf:
+        step *= math.log1p(r) / r
+    return mass, step, abs(off) / max(size, 1e-300)
+
+
+@helper
+def balanced(u, b, c, loss, growth, free, levels, y, m, W):
+    """``anew``, where the intercept, if there is one, is the best one for these x."""
+    value, now, step = math.inf, math.inf, 0.0
+    for k in range(MOST_BALANCING):
+        now = anew(u, b, c, loss, y, m, W)
+        if free < 0:
+            break
+        if now <= value + CLIMB * abs(value):
+            value = now
+            _, step, off = intercept_step(m, W, growth)
+            by = step
+            if off <= BALANCED:
+                break
+        else:  # half of the way back
+            step *= 0.5
+            by = -step
+        if k + 1 < MOST_BALANCING:
+            raised(u, by)
+            levels[NOW] += by
+    return now
+
+
+@helper
+def settle_level(levels, trade):
+    """What ``settle`` is to x and margins."""
+    at = levels[NOW]
+    if trade:
+        levels[NOW] = levels[LAST]
+    levels[LAST] = at
+
+
+@helper
+def curved_sweep(
+    L, which, count, x, peaks, bends, sums, known, l1, l2, growth, mass, by, m, W
+):  # fmt: skip
     """The same for other losses, as far as their bends tell.
 
-    ``known``: whether an earlier sweep has found the bends of these columns. Returns whether a step
-    was shortened, too.
+    ``known``: whether an earlier sweep has found the bends of these columns. ``mass``: the sum of
+    the bends of all rows where there is an intercept, which moves margins ``by`` so much; zero
+    where there is none. Returns whether a step was shortened, and ``by``, too.
     """
     largest, squares, long = 0.0, 0.0, False
     for k in range(count):
@@ -114,20 +190,28 @@ def curved_sweep(L, which, count, x, peaks, bends, known, l1, l2, growth, m, W):
             g, h = line_dot(L, j, m), bends[j]
         else:
             g, h = pull_and_bend(L, j, m, W)
+            if mass > 0.0:
+                sums[j] = line_dot(L, j, W)
+                h = max(h - sums[j] * sums[j] / mass, ALL_MEAN * h)
             bends[j] = h
+        if mass > 0.0:
+            g += by * sums[j]
         z = h * x[j] - g
         step = (max(z - l1, 0.0) + min(z + l1, 0.0)) / (h + l2) - x[j]
         if step != 0.0:
             pull = (h + l2) * abs(step)
             largest = max(largest, pull)
             squares += pull * pull
-            r = growth * peaks[j] * abs(step)
+            peak = peaks[j] + abs(sums[j]) / mass if mass > 0.0 else peaks[j]
+            r = growth * peak * abs(step)
             if LONG_MOVE < r < math.inf:
                 step *= math.log1p(r) / r
                 long = True
             shift_along(L, j, step, m, W)
             x[j] += step
-    return largest, squares, long
+            if mass > 0.0:
+                by -= step * sums[j] / mass
+    return largest, squares, long, by
 
 
 @helper
@@ -175,7 +259,9 @@ def penalty_of(x, which, count, l1, l2):
 
 
 @helper
-def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W):
+def taken_back(
+    value, u, u_before, levels, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
+):  # fmt: skip
     """Halve a sweep's moves until the objective has not climbed; returns it, infinite if it never.
 
     Slopes and bends are those of where it ends.
@@ -189,6 +275,7 @@ def taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, 
         for k in range(wanted):
             j = ws[k]
             x[j] = 0.5 * (x[j] + x_before[j])
+        levels[NOW] = 0.5 * (levels[NOW] + levels[BEFORE])
     return math.inf
 
 
@@ -220,8 +307,8 @@ def flat_step(
 
 @helper
 def curved_step(
-    L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, y, m, W, peaks, bends,
-    b, c, l1, l2, growth, loss, fast, speed, value, room,
+    L, active, among, ws, wanted, x, x_last, x_before, u, u_last, u_before, levels, y, m, W, peaks,
+    bends, sums, b, c, l1, l2, growth, loss, free, fast, speed, value, room,
 ):  # fmt: skip
     """The same for other losses: sweeps on one model, taken back if the objective has climbed.
 
@@ -231,31 +318,41 @@ def curved_step(
     """
     largest, squares, sweeps, left, long = 0.0, 0.0, 0, math.inf, False
     most = SWEEPS_A_MODEL if growth < math.inf and not fast else 1
+    mass, by = 0.0, 0.0
+    if free >= 0:
+        mass, by, _ = intercept_step(m, W, growth)
     while sweeps == 0 or (
         sweeps < most and sweeps + 1 <= room and not long and left > MODEL_LEFT * squares
     ):
-        pull, left, long = curved_sweep(
-            L, active, among, x, peaks, bends, sweeps > 0, l1, l2, growth, m, W
+        pull, left, long, by = curved_sweep(
+            L, active, among, x, peaks, bends, sums, sweeps > 0, l1, l2, growth, mass, by, m, W
         )
         if sweeps == 0:
             largest, squares = pull, left
         sweeps += 1
     for i in range(len(u)):  # slopes tell how far margins have moved
         if W[i] > 0.0:
-            u[i] += (m[i] - c[i] * y[i]) / W[i]
+            u[i] += (m[i] - c[i] * y[i]) / W[i] + by
+    levels[NOW] += by
     descends = False
     if fast:
         share = speed / (speed + SLOW_START)
         leap(L, active, among, share, x, x_last, u, u_last, 1.0)
+        at = levels[NOW]
+        levels[NOW], levels[LAST] = at + share * (at - levels[LAST]), at
         now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
         descends, speed = now <= value, speed + 1.0
         if descends:
             value = now
         else:
             leap_back(active, among, x, x_last, u, u_last)
+            levels[NOW] = levels[LAST]
             speed = 0.0
     if not descends:
-        value = taken_back(value, u, u_before, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W)
+        value = taken_back(
+            value, u, u_before, levels, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
+        )
+    levels[BEFORE] = levels[NOW]
     for i in range(len(u)):
         u_before[i] = u[i]
     for k in range(among):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 SWEEPS_A_LOOK = 15  # at most between two looks
 FIRST_SWEEPS = 3  # the same before anything is known of the pace
+# Steps of an intercept before a look, and the share of the slopes that they may leave unbalanced
+MOST_BALANCING, BALANCED = 12, 1e-13
 ALL_MEAN = 1e-10  # of a column's square: what is left without its mean may be rounding
 GOOD = 0.3  # of the relative gap, times l1: pulls as small as this are no reason to go on sweeping
 # Entries of wide data, beyond which not all columns that pull are swept at first if these are more

@@ -236,7 +236,7 @@ class DescentWorker:
         scratch = np.empty((3, p.d), dtype=np.int64), np.empty((6, p.d)), np.empty((4, p.n))
         looks, passes = descend(
             self.L, p.b, p.c, self.l1, self.l2, p.loss, p.gamma,
-            p.loss.growth, self.flat, self.free, self.cheap, ORDER, limits,
+            p.loss.growth, self.flat, self.free, np.zeros(3), self.cheap, ORDER, limits,
             self.x, self.u, self.y, self.G, self.best_y, self.best_G, record, *scratch,
         )  # fmt: skip
         return looks, passes
@@ -266,14 +266,14 @@ def sparse_matrix_in_sweeps(problem: Problem) -> float:
 
 
 class FreeDescentWorker(DescentWorker):
-    """The same for least squares with a column of a constant that has no penalty."""
+    """The same with l1 and a column of a constant that has no penalty."""
 
     @staticmethod
     def objection(problem: Problem) -> str:
         """What the kernel can't do, or ""."""
         p, reg = problem, problem.reg
-        if not (p.loss.quadratic and p.uniform_weights and len(p.free_columns) == 1 and p.d > 1):
-            return "least squares, the same weight for every row, and one column without penalty"
+        if not (p.gamma > 0.0 and len(p.free_columns) == 1 and p.d > 1):
+            return "a smooth loss, and one column without penalty"
         l1, l2 = (np.delete(np.broadcast_to(v, (p.d,)), p.free_columns) for v in (reg.l1, reg.l2))
         bounded = np.any(np.isfinite(reg.lower)) or np.any(np.isfinite(reg.upper))
         if bounded or not l1[0] > 0.0 or np.any(l1 != l1[0]) or np.any(l2 != l2[0]):
