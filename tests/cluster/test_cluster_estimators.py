@@ -130,8 +130,9 @@ def test_folders_of_libsvm_text(client, tmp_path, rng):
     (tmp_path / "_SUCCESS").touch()
     parts = read_parts(tmp_path, client=client)
     assert parts.X.chunks == ((20, 20), (7,))
-    found = solve(Problem(parts.X, parts.y, reg=L2(0.01)), engine="dask", client=client)
-    np.testing.assert_allclose(found.x, solve(Problem(A, b, reg=L2(0.01))).x, atol=1e-4)
+    here, there = Problem(A, b, reg=L2(0.01)), Problem(parts.X, parts.y, reg=L2(0.01))
+    found = solve(there, tol=1e-10, engine="dask", client=client)
+    np.testing.assert_allclose(found.x, solve(here, tol=1e-10).x, atol=1e-4)
 
 
 def test_folders_of_tables(client, tmp_path, rng):
@@ -161,5 +162,6 @@ def test_zarr_arrays(client, tmp_path, rng):
     da.to_zarr(da.from_array(A, chunks=(20, 3)), str(tmp_path / "a.zarr"))
     parts = read_parts(tmp_path / "a.zarr", b)
     assert parts.X.numblocks == (2, 2)
-    found = solve(Problem(parts.X, parts.y, reg=L2(0.01)), engine="dask", client=client)
-    np.testing.assert_allclose(found.x, solve(Problem(A, b, reg=L2(0.01))).x, atol=1e-4)
+    here, there = Problem(A, b, reg=L2(0.01)), Problem(parts.X, parts.y, reg=L2(0.01))
+    found = solve(there, tol=1e-10, engine="dask", client=client)
+    np.testing.assert_allclose(found.x, solve(here, tol=1e-10).x, atol=1e-4)

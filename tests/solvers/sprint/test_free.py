@@ -11,9 +11,10 @@ from spd1 import L2, ElasticNet, EpsilonInsensitive, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES, as_loss
 from spd1.solvers.sprint import factor
+from spd1.solvers.sprint.choice import BY_STEPS
 from spd1.solvers.sprint.factor import by_gram
 from spd1.solvers.sprint.free import FreeAscentWorker, lifted
-from spd1.solvers.sprint.sprint import FROM_ANYWHERE, kind_of
+from spd1.solvers.sprint.sprint import kind_of
 from support import oracle
 
 FREE = ["hinge", "squared_hinge", "logistic", "squared", EpsilonInsensitive(0.1)]
@@ -94,7 +95,7 @@ def test_little_tall_logistic_data_goes_to_newtons_steps_at_once():
     found = solve(p, tol=1e-9)
     assert found.method.startswith("auto: newton-gram (")
     assert found.primal == pytest.approx(optimum_of(p), rel=1e-6)
-    assert kind_of(with_intercept("hinge", n=200, d=20, l2=1.0 / 200)) not in FROM_ANYWHERE
+    assert kind_of(with_intercept("hinge", n=200, d=20, l2=1.0 / 200)) not in BY_STEPS
 
 
 def test_other_penalties_are_left_to_others():

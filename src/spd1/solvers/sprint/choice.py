@@ -107,7 +107,8 @@ REASONS = {
 }
 THEN = ", then "  # between the kernels of a sprint
 BY_MATRIX = ("factor", "gram")  # no kernel: a matrix, and the proof
-FROM_ANYWHERE = ("newton-cg", "newton-gram")  # kernels that may begin at any x
+BY_STEPS = ("newton-cg", "newton-gram")
+FROM_ANYWHERE = (*BY_STEPS, "descent")  # kernels that may begin at any x
 
 
 def kind_of(problem: Problem, tol: float = 1e-3) -> str:
@@ -464,7 +465,7 @@ def share_of_l1(problem: Problem) -> float:
 
 def other_for_pieces(kind: str, problem: Problem) -> str:
     """Visits after Newton's steps, or these after visits; "" if both have been tried."""
-    if THEN in kind or kind not in ("ascent", *FROM_ANYWHERE):
+    if THEN in kind or kind not in ("ascent", *BY_STEPS):
         return ""
     return newton_kind(problem) if kind == "ascent" else "ascent"
 

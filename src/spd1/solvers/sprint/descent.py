@@ -35,9 +35,9 @@ from ...kernel.rng import index
 from .ascent import LOOKS, PATIENT, entries_of, hopeless
 from .momentum import settle
 from .sweeps import (
-    BEFORE,
-    LAST,
-    NOW,
+    LEVEL_BEFORE,
+    LEVEL_LAST,
+    LEVEL_NOW,
     anew,
     balanced,
     centred,
@@ -157,8 +157,8 @@ def descend(
     if free >= 0 and flat is not None:
         level(u, b)
     elif free >= 0:
-        levels[NOW] = x[free] * L.at(free, 0)[1]
-        raised(u, levels[NOW])
+        levels[LEVEL_NOW] = x[free] * L.at(free, 0)[1]
+        raised(u, levels[LEVEL_NOW])
     swapped, primal, value, wanted = False, math.inf, math.inf, 0
     while looks < LOOKS:
         more = True
@@ -259,7 +259,7 @@ def descend(
             x_before[ws[k]] = x[ws[k]]
         for i in range(n):
             u_before[i] = u[i]
-        levels[BEFORE] = levels[NOW]
+        levels[LEVEL_BEFORE] = levels[LEVEL_NOW]
         since = 0  # steps since all columns were visited
         slow_ones, last = 0, 1  # sweeps in a row, and how many the last step had
         due = math.inf  # what pulls of the next one are if sweeps are not slow
@@ -298,7 +298,7 @@ def descend(
                     x_last[j] = x[j]
                 for i in range(n):
                     v_last[i] = u[i] if flat is None else m[i]
-                levels[LAST] = levels[NOW]
+                levels[LEVEL_LAST] = levels[LEVEL_NOW]
             since = 0 if everything else since + 1
             if largest <= enough or squares <= enough_squares or since >= UNTIL_ALL_AGAIN:
                 settled = settled or everything
@@ -319,8 +319,8 @@ def descend(
     if free >= 0 and flat is not None:
         x[free] = level(u, b) / L.at(free, 0)[1]
     elif free >= 0:
-        x[free] = levels[NOW] / L.at(free, 0)[1]
-        raised(u, levels[NOW])
+        x[free] = levels[LEVEL_NOW] / L.at(free, 0)[1]
+        raised(u, levels[LEVEL_NOW])
     if latest and count == whole:
         for j in range(d):
             best_G[j] = G[j]

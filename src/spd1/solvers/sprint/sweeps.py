@@ -24,9 +24,9 @@ from .tuning import (
 )
 
 __all__ = [
-    "BEFORE",
-    "LAST",
-    "NOW",
+    "LEVEL_BEFORE",
+    "LEVEL_LAST",
+    "LEVEL_NOW",
     "anew",
     "balanced",
     "centred",
@@ -40,7 +40,8 @@ __all__ = [
     "settle_level",
 ]
 
-NOW, BEFORE, LAST = range(3)  # what an intercept adds to margins: as they are, u_before, u_last
+# What an intercept adds to margins: as they are now, before the last step, after the last sweep
+LEVEL_NOW, LEVEL_BEFORE, LEVEL_LAST = range(3)
 
 
 @helper
@@ -160,17 +161,17 @@ def balanced(u, b, c, loss, growth, free, levels, y, m, W):
             by = -step
         if k + 1 < MOST_BALANCING:
             raised(u, by)
-            levels[NOW] += by
+            levels[LEVEL_NOW] += by
     return now
 
 
 @helper
 def settle_level(levels, trade):
     """What ``settle`` is to x and margins."""
-    at = levels[NOW]
+    at = levels[LEVEL_NOW]
     if trade:
-        levels[NOW] = levels[LAST]
-    levels[LAST] = at
+        levels[LEVEL_NOW] = levels[LEVEL_LAST]
+    levels[LEVEL_LAST] = at
 
 
 @helper
@@ -275,7 +276,7 @@ def taken_back(
         for k in range(wanted):
             j = ws[k]
             x[j] = 0.5 * (x[j] + x_before[j])
-        levels[NOW] = 0.5 * (levels[NOW] + levels[BEFORE])
+        levels[LEVEL_NOW] = 0.5 * (levels[LEVEL_NOW] + levels[LEVEL_BEFORE])
     return math.inf
 
 
@@ -333,26 +334,26 @@ def curved_step(
     for i in range(len(u)):  # slopes tell how far margins have moved
         if W[i] > 0.0:
             u[i] += (m[i] - c[i] * y[i]) / W[i] + by
-    levels[NOW] += by
+    levels[LEVEL_NOW] += by
     descends = False
     if fast:
         share = speed / (speed + SLOW_START)
         leap(L, active, among, share, x, x_last, u, u_last, 1.0)
-        at = levels[NOW]
-        levels[NOW], levels[LAST] = at + share * (at - levels[LAST]), at
+        at = levels[LEVEL_NOW]
+        levels[LEVEL_NOW], levels[LEVEL_LAST] = at + share * (at - levels[LEVEL_LAST]), at
         now = anew(u, b, c, loss, y, m, W) + penalty_of(x, ws, wanted, l1, l2)
         descends, speed = now <= value, speed + 1.0
         if descends:
             value = now
         else:
             leap_back(active, among, x, x_last, u, u_last)
-            levels[NOW] = levels[LAST]
+            levels[LEVEL_NOW] = levels[LEVEL_LAST]
             speed = 0.0
     if not descends:
         value = taken_back(
             value, u, u_before, levels, x, x_before, ws, wanted, b, c, l1, l2, loss, y, m, W
         )
-    levels[BEFORE] = levels[NOW]
+    levels[LEVEL_BEFORE] = levels[LEVEL_NOW]
     for i in range(len(u)):
         u_before[i] = u[i]
     for k in range(among):

@@ -230,6 +230,11 @@ class DescentWorker:
         A = self.problem.grid.by_columns.matrix
         self.L = in_one_piece(A.transposed()) if isinstance(A, Dense) else A
 
+    def start_from(self, x: np.ndarray, y: Any = None, bound: float = -math.inf) -> None:
+        """Go on from an x that others have found; y follows from it."""
+        del y, bound
+        self.x[:] = x
+
     def run(self, limits: Any, record: np.ndarray) -> tuple[int, float]:
         """Call the kernel once: looks and passes; fewer than the limit if there is no hope."""
         p, self.ran = self.problem, True
