@@ -76,8 +76,8 @@ TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
 SPARSE_MATRIX, A_SPARSE_PAIR, A_COPY, ROWS_AT_HAND = 8.0, 0.6, 3.0, 2.0
 # Of them, as passes that sweeps get before the matrix takes over: columns that depend on each other
 # take far more than foreseen. mushrooms at 0.02 and 0.002 of the largest, to 1e-6: 12 and 30 ms,
-# by the matrix 2.6 and 3.3; then 8 and 8
-MATRICES_WORTH = 1.0
+# by the matrix 2.6 and 3.3; a9a at 0.1, by columns, is there after 17 passes
+MATRICES_WORTH = 1.3
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks, ...
