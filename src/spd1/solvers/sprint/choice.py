@@ -63,6 +63,7 @@ from .tuning import (
     TALL_SWEEPS,
     TELLING_SPARSE,
     TELLING_TALL,
+    TINY,
     TO_ROUNDING,
     TRIED_DENSE,
     TRIED_SPARSE,
@@ -426,9 +427,10 @@ def rows_are_easy(problem: Problem) -> bool:
     if hard_pieces(p):
         return True
     if p.gamma == 0.0:
-        few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
+        if p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES and p.stored > TINY:
+            return ratio <= EASY_FEW_COLUMNS * p.d * p.d / p.n  # else corners are made smooth
         little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
-        return p.n <= p.d or little or ratio <= (EASY_FEW_COLUMNS if few else EASY_ROUGH)
+        return p.n <= p.d or little or ratio <= EASY_ROUGH
     if p.n <= SQUARE * p.d:
         return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
     if p.n < VERY_TALL * p.d:

@@ -103,7 +103,11 @@ HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may 
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
 EASY_ROUGH = 1e5  # of losses with corners: momentum does the rest, ...
-EASY_FEW_COLUMNS = 10.0  # ... but smooth corners on few dense columns do it sooner
+# ... but on few dense columns of more than TINY entries smooth corners do it sooner beyond this
+# times d^2 / n. 1000 x 30 to 8000 x 300 and 30000 x 20, four kinds of data, two of noise, ratios of
+# 5 to 3000, to 1e-3 and 1e-6: both take the same at about 45 (30 to 60, 10 to 30 where n is more
+# than a hundred times d), visits a fifth of the time at a tenth of it and ten times at a hundred
+EASY_FEW_COLUMNS, TINY = 45.0, 10_000
 # Squared hinges above HARD_PIECES: visits with momentum, or Newton's steps where there are
 # PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
 # 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means of 200 to 200,000: auto took
