@@ -35,6 +35,7 @@ from .tuning import (
     FEW_A_ROW,
     FEW_ALIKE_COLUMNS,
     FEW_ENTRIES,
+    FEWEST_SMOOTHED,
     HARD_PIECES,
     HARD_ROUGH,
     HARD_SHARE,
@@ -63,7 +64,6 @@ from .tuning import (
     TALL_SWEEPS,
     TELLING_SPARSE,
     TELLING_TALL,
-    TINY,
     TO_ROUNDING,
     TRIED_DENSE,
     TRIED_SPARSE,
@@ -427,7 +427,12 @@ def rows_are_easy(problem: Problem) -> bool:
     if hard_pieces(p):
         return True
     if p.gamma == 0.0:
-        if p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES and p.stored > TINY:
+        if (
+            p.grid.dense
+            and p.n >= VERY_TALL * p.d
+            and p.d <= FEW_LINES
+            and p.stored > FEWEST_SMOOTHED
+        ):
             return ratio <= EASY_FEW_COLUMNS * p.d * p.d / p.n  # else corners are made smooth
         little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
         return p.n <= p.d or little or ratio <= EASY_ROUGH

@@ -18,7 +18,14 @@ from ...certificate.gap import Certificate, certificate_of
 from ...certificate.points import pair_of
 from ...problem import Problem
 from ...regularizers import ElasticNet
-from .tuning import FREE_ENTRIES, MOST_CENTRED, MOST_FREE_RATIO
+from ..tuning import SQUARE
+from .tuning import (
+    DEAR_MATRIX,
+    EASY_FEW_COLUMNS,
+    FREE_ENTRIES,
+    MOST_CENTRED,
+    MOST_FREE_RATIO,
+)
 from .workers import AscentWorker
 
 __all__ = ["FreeAscentWorker", "lifted"]
@@ -54,20 +61,26 @@ def _lifted(problem: Problem) -> Problem | None:
     usual = float(l2.max())
     if np.any(l2[l2 > 0.0] != usual):
         return None
-    if p.grid.dense and not little_and_dense(p, usual):
+    if p.grid.dense and not visits_to_dense_rows(p, usual):
         return None
     near = p.with_regularizer(ElasticNet(l2=usual))
     return None if AscentWorker.objection(near) else near
 
 
-def little_and_dense(problem: Problem, l2: float) -> bool:
-    """Whether visits to rows take less than what steps on few dense columns begin with.
+def visits_to_dense_rows(problem: Problem, l2: float) -> bool:
+    """Whether visits to rows take less than steps on dense columns, whose matrices cost d^2 a row.
 
-    Losses with corners, that is: with smooth ones these steps are few.
+    Losses with corners, that is: with smooth ones these steps are few. On wide data centres move
+    more often than rows come to rest.
     """
     p = problem
-    hard = p.grid.square_sum > MOST_FREE_RATIO * l2 * p.n * p.n
-    return p.gamma == 0.0 and p.stored <= FREE_ENTRIES and not hard
+    if p.gamma > 0.0:
+        return False
+    ratio = p.grid.square_sum / (l2 * p.n * p.n)
+    if p.stored <= FREE_ENTRIES:
+        return ratio <= MOST_FREE_RATIO
+    matrix = p.d * p.d / p.n
+    return p.n > SQUARE * p.d and matrix >= DEAR_MATRIX and ratio <= EASY_FEW_COLUMNS * matrix
 
 
 class FreeAscentWorker(AscentWorker):

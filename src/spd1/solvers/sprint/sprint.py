@@ -199,9 +199,10 @@ def dash(
         if not state.over:
             begun = noted(ledger, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             looks = entered(begun, called(state, problem, ledger, floor), floor)
+            told = looks if state.rows else looks[1:]  # the first is at the caller's x0
             state.rows += looks
             state.settled(looks[-1])
-            if callback is not None and heard(callback, looks):
+            if callback is not None and heard(callback, told):
                 status = "interrupted"
         near = state.rows[-1].rel_gap <= state.aim
         if state.over or status or ledger.spent:

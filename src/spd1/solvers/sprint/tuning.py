@@ -103,11 +103,11 @@ HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may 
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
 EASY_ROUGH = 1e5  # of losses with corners: momentum does the rest, ...
-# ... but on few dense columns of more than TINY entries smooth corners do it sooner beyond this
+# ... but on few dense columns of more than FEWEST_SMOOTHED entries smooth corners do it sooner beyond this
 # times d^2 / n. 1000 x 30 to 8000 x 300 and 30000 x 20, four kinds of data, two of noise, ratios of
 # 5 to 3000, to 1e-3 and 1e-6: both take the same at about 45 (30 to 60, 10 to 30 where n is more
 # than a hundred times d), visits a fifth of the time at a tenth of it and ten times at a hundred
-EASY_FEW_COLUMNS, TINY = 45.0, 10_000
+EASY_FEW_COLUMNS, FEWEST_SMOOTHED = 45.0, 10_000
 # Squared hinges above HARD_PIECES: visits with momentum, or Newton's steps where there are
 # PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
 # 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means of 200 to 200,000: auto took
@@ -172,6 +172,11 @@ MOST_CENTRED = 2  # such columns
 # of multipliers (hinges and epsilon-insensitive losses: 24 draws, breast cancer, diabetes, wine,
 # iris); with a ratio of 190 to 1,800 it was 0.7 to 5
 FREE_ENTRIES, MOST_FREE_RATIO = 20_000, 100.0
+# d^2 / n, from which on the same holds for more data with more than two rows a column, up to the
+# ratio of EASY_FEW_COLUMNS: hinges on 3000 x 150 and 5000 x 300, three kinds of data, took 0.1 to
+# 1.0 of the time, 3000 x 150 positive data 1.0 to 1.6; digits (2.4) 0.5 to 0.8 to 1e-3, 1.4 to 1.6
+# to 1e-6. On data with fewer rows than columns it was 1.7 to 10
+DEAR_MATRIX = 5.0
 FIRST_CENTRE = 1e-2  # gap at which the centre follows for the first time, ...
 NEXT_CENTRE = 1e-2  # ... what is left of it the next time, ...
 SHARPER_CENTRE = 0.3  # ... and the same where tol was reached and the proof was not enough
