@@ -9,7 +9,7 @@ import numpy as np
 from ...kernel.prices import prices, rates
 from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
-from ..tuning import FEW_LINES, LARGE_DATA, SQUARE, VERY_TALL
+from ..tuning import FEW_LINES, MEDIUM_DATA, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
 from .free import lifted
 from .hardness import few_dense_rows, hard_pieces, in_pieces, row_overlap, row_ratio
@@ -273,8 +273,14 @@ def newton_suits(problem: Problem) -> bool:
         return False
     if very_short_rows(p):
         return True
-    told = newton_kind(p) == "newton-gram" and (p.grid.dense or p.n <= TELLING_SPARSE * p.d)
-    return visits_take_longer(p) and (told or not too_hard_for_products(p))
+    if not visits_take_longer(p):
+        return False
+    if newton_kind(p) == "newton-gram":  # with a matrix in reserve
+        if p.grid.dense or p.n <= TELLING_SPARSE * p.d:
+            return True
+        if p.loss.probabilities and row_ratio(p) <= EASY_LOGISTIC:  # else visits would be taken
+            return True
+    return not too_hard_for_products(p)
 
 
 def pieces_on_dense_rows(problem: Problem) -> bool:
@@ -282,10 +288,10 @@ def pieces_on_dense_rows(problem: Problem) -> bool:
 
     Which rows are within their pieces changes from step to step, and steps are many. Rows took 0.4
     to 0.7 of the time of conjugate gradients on three of four draws (n 2.7 to 6 times d, ratios 2
-    to 350), and 1.0 to 1.5 on one.
+    to 350), and 1.0 to 1.5 on one; 1.0 to 2.7 on less than 150,000 entries.
     """
     p = problem
-    if not in_pieces(p) or not p.grid.dense or p.stored <= LARGE_DATA:
+    if not in_pieces(p) or not p.grid.dense or p.stored <= MEDIUM_DATA:
         return False
     return p.n < VERY_TALL * p.d and EASY_ENOUGH < row_ratio(p) <= HARD_PIECES
 

@@ -103,10 +103,11 @@ HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may 
 EASY_TALL = 1.5  # more than twice as many rows as columns: 2.6 to 5 took 20 to 60 passes
 EASY_VERY_TALL = 0.3  # sixteen times as many: a9a took twice the time of Newton's method at 0.9
 EASY_ROUGH = 1e5  # of losses with corners: momentum does the rest, ...
-# ... but on few dense columns of more than FEWEST_SMOOTHED entries smooth corners do it sooner beyond this
-# times d^2 / n. 1000 x 30 to 8000 x 300 and 30000 x 20, four kinds of data, two of noise, ratios of
-# 5 to 3000, to 1e-3 and 1e-6: both take the same at about 45 (30 to 60, 10 to 30 where n is more
-# than a hundred times d), visits a fifth of the time at a tenth of it and ten times at a hundred
+# ... but on few dense columns of more than FEWEST_SMOOTHED entries smooth corners do it sooner
+# beyond this times d^2 / n. 1000 x 30 to 8000 x 300 and 30000 x 20, four kinds of data, two of
+# noise, ratios of 5 to 3000, to 1e-3 and 1e-6: both take the same at about 45 (30 to 60, 10 to 30
+# where n is more than a hundred times d), visits a fifth of the time at a tenth of it and ten times
+# at a hundred
 EASY_FEW_COLUMNS, FEWEST_SMOOTHED = 45.0, 10_000
 # Squared hinges above HARD_PIECES: visits with momentum, or Newton's steps where there are
 # PIECES_APART rows a column, and the other of the two after so many passes. 200,000 to
@@ -252,6 +253,8 @@ MOST_ADDED_UP, LITTLE_DENSE_DATA, TELLING_TALL = 1000, 1_500_000, 200
 # The same of sparse rows, beyond which a trial decides whether products will do, with or without a
 # matrix. Where it had said no, 4000 x 400 and 20000 x 300 take 0.65 to 1.0 of the time by a matrix,
 # 30000 x 150 1.0 to 1.6
+# Logistic losses with a large l2, where a trial or not visits had been taken: 0.2 to 0.6 of their
+# time on 78 of 90 fits, 20000 x 120 to 98000 x 127, 1.6 to 2.1 where one visit to each row will do
 TELLING_SPARSE = 100
 # Rows a column whose matrix tells that of all rows well enough to precondition conjugate gradients:
 # with 24 of them 1.04 of the time in the mean, 4000 x 100 1.0 to 1.5
