@@ -238,16 +238,13 @@ largest_entry = by_layout(dense_largest, dense_largest)
 
 def each_product(A, i, slope, bend, cross, slopes, squares, crosses):
     """Of line i: slopes_k += slope a_ik, squares_k += bend a_ik^2, crosses_k += cross a_ik."""
-    if cross == 0.0:
+    for k in range(A.line_length(i)):
+        j, a = A.at(i, k)
+        slopes[j] += slope * a
+        squares[j] += bend * a * a
+    if cross != 0.0:
         for k in range(A.line_length(i)):
             j, a = A.at(i, k)
-            slopes[j] += slope * a
-            squares[j] += bend * a * a
-    else:
-        for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
-            slopes[j] += slope * a
-            squares[j] += bend * a * a
             crosses[j] += cross * a
 
 

@@ -295,7 +295,7 @@ def newton_steps(
             break
         last = last or there
         for j in range(d):
-            s[j] = 0.0
+            s[j], p[j] = 0.0, 0.0
         for i in range(n):
             As[i] = 0.0
         if f >= 0 and B[f] > 0.0:  # the best for column f alone
@@ -309,35 +309,33 @@ def newton_steps(
         enough *= EXACTLY if tol < TO_ROUNDING else 1.0
         before = 1.0
         for k in range(most):
-            after = 0.0
             if told[0] > 0:
                 if f >= 0:
                     r[f] = 0.0
                 solve_factored(H, r, q)
-                for j in range(d):
-                    after += r[j] * q[j]
-                turn = after / before if k > 0 else 0.0
-                for j in range(d):
-                    p[j] = q[j] + (turn * p[j] if k > 0 else 0.0)
             else:
                 for j in range(d):
-                    after += r[j] * r[j] * D[j]
-                turn = after / before if k > 0 else 0.0
-                for j in range(d):
-                    p[j] = r[j] * D[j] + (turn * p[j] if k > 0 else 0.0)
+                    q[j] = r[j] * D[j]
+            after = 0.0
+            for j in range(d):
+                after += r[j] * q[j]
+            turn = after / before if k > 0 else 0.0
             before = after
+            for j in range(d):
+                p[j] = q[j] + turn * p[j]
             without_free(p, f, B)
             bend = curved(A, h, c, l2, p, Ap, q)
             passes += 2.0
             if not bend > 0.0:
                 break
             along = after / bend
+            left = 0.0
             for j in range(d):
                 s[j] += along * p[j]
                 r[j] -= along * q[j]
+                left += 0.5 * r[j] * r[j] * over[j]
             for i in range(n):
                 As[i] += along * Ap[i]
-            left = half_square(r, over)
             hard = left > enough
             if may and hard and k + 1 >= (trusted if told[0] > 0 else untold):
                 told[0], told[1], hard = 1, 0, False  # this step is good enough
