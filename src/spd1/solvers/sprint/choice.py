@@ -433,12 +433,8 @@ def rows_are_easy(problem: Problem) -> bool:
     if hard_pieces(p):
         return True
     if p.gamma == 0.0:
-        if (
-            p.grid.dense
-            and p.n >= VERY_TALL * p.d
-            and p.d <= FEW_LINES
-            and p.stored > FEWEST_SMOOTHED
-        ):
+        few = p.grid.dense and p.n >= VERY_TALL * p.d and p.d <= FEW_LINES
+        if few and p.stored > FEWEST_SMOOTHED:
             return ratio <= EASY_FEW_COLUMNS * p.d * p.d / p.n  # else corners are made smooth
         little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
         return p.n <= p.d or little or ratio <= EASY_ROUGH

@@ -136,8 +136,8 @@ def intercept_step(m, W, growth):
         off += m[i]
         size += abs(m[i])
     step = -off / mass
-    r = growth * abs(step)
-    if LONG_MOVE < r < math.inf:
+    r = growth * abs(step) if growth < math.inf else 0.0
+    if r > LONG_MOVE:
         step *= math.log1p(r) / r
     return mass, step, abs(off) / max(size, 1e-300)
 
