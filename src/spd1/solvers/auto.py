@@ -159,9 +159,10 @@ def takes_interior(problem: Problem) -> bool:
 def steps_on_tall_rows(problem: Problem) -> bool:
     """Whether sparse rows are so many, and so little held back by l2, that steps are few.
 
-    Logistic losses and least squares on all such data: rows took 1.1 to 12 times as long on 78 of 82 draws that had gone to them (n / d from 1.8 to 12,
-    20 to 150 entries a row, 100,000 to 600,000 in all), and 0.7 to 0.98 of it on the others. Losses
-    in pieces where rows are very many: 2.4 to 3.7 times as long on 60,000 x 500.
+    Logistic losses and least squares on all such data: rows took 1.1 to 12 times as long on 78 of
+    82 draws that had gone to them (n / d from 1.8 to 12, 20 to 150 entries a row, 100,000 to
+    600,000 in all), and 0.7 to 0.98 of it on the others. Losses in pieces where rows are very many:
+    2.4 to 3.7 times as long on 60,000 x 500.
     """
     p = problem
     if p.stored > MOST_ENTRIES:
