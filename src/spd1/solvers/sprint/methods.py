@@ -72,12 +72,7 @@ class KernelMethod(PairMethod):
 
     def epoch(self) -> Iterator[None]:
         p, record = self.problem, np.empty((LOOKS, 4))
-        limits = (
-            0.5 * self.tol,
-            floor_of(p),
-            max(PASSES_AN_EPOCH, self.worker.fewest_passes),
-            math.inf,
-        )
+        limits = (0.5 * self.tol, floor_of(p), PASSES_AN_EPOCH, math.inf)
         _, passes = self.worker.run(limits, record)
         self.ledger.entries += passes * p.stored
         self.ledger.paper_passes += passes

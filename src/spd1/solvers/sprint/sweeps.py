@@ -100,13 +100,19 @@ def centre(m):
 
 
 @helper
+def raised(u, by):
+    """Margins where the intercept has moved."""
+    for i in range(len(u)):
+        u[i] += by
+
+
+@helper
 def level(u, b):
     """The best intercept of least squares, which margins get and which is returned."""
     total = 0.0
     for i in range(len(u)):
         total += b[i] - u[i]
-    for i in range(len(u)):
-        u[i] += total / len(u)
+    raised(u, total / len(u))
     return total / len(u)
 
 
@@ -115,13 +121,6 @@ def centred(square, mean):
     """The mean square of a column less that of its mean; nothing, if what is left is rounding."""
     left = square - mean * mean
     return left if left > ALL_MEAN * square else 0.0
-
-
-@helper
-def raised(u, by):
-    """Margins where the intercept has moved."""
-    for i in range(len(u)):
-        u[i] += by
 
 
 @helper
