@@ -10,7 +10,7 @@ import math
 
 from .jit import bits_of, from_bits, jitable
 
-__all__ = ["exp", "log", "log1p"]
+__all__ = ["exp", "log", "log1p", "rough_log"]
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693147180369123816490  # its last 32 bits are zero: multiples up to 2^20 are exact
@@ -19,6 +19,8 @@ LARGEST = 709.0
 SMALLEST = -708.0
 ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 INFINITY = float("inf")
+LN2_OF_BITS = 1.5390893310127384e-16  # log(2) / 2^52
+ROUGHLY_ZERO = 709.0597  # of the bits of 1.0; a little less, so that errors are as large both ways
 
 
 @jitable
@@ -96,3 +98,15 @@ def log1p(x):
     shift = (bits - ROOT_HALF) >> 52
     f = from_bits(bits - (shift << 52)) - 1.0
     return scaled_log(x if shift == 0 else f, float(shift))
+
+
+@jitable
+def rough_log(x):
+    """Natural logarithm of a positive number to 0.03: its bits, read as a number.
+
+    Examples
+    --------
+    >>> abs(rough_log(10.0) - 2.3) < 0.03
+    True
+    """
+    return bits_of(x) * LN2_OF_BITS - ROUGHLY_ZERO

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..kernel.elementary import exp, log, log1p
+from ..kernel.elementary import exp, log, log1p, rough_log
 from ..kernel.jit import compiled
 from .base import Loss
 
@@ -13,6 +13,8 @@ VANISHING = 2.3e-308  # below, s log s is zero
 EDGE = 1e-12  # s closer to 0 or 1 tells too little of its logarithm
 NEARBY = 0.25  # a step as long as this is right to within a thousandth of it
 FROM_THE_MIDDLE = 0.5  # the same from s = 1/2, where the second derivative of S is zero
+FROM_A_GUESS = 0.4  # a step from where S is less than 1/2: what is left of s is 4e-4 of it
+ROUGHLY = 1.4  # from s = 1/2 too, where a few hundredths will do
 
 
 @compiled(Loss)
@@ -135,7 +137,37 @@ class Logistic(NamedTuple):
             curl = (1.0 - 6.0 * q) * step * step / 6.0
             s += q * step * (1.0 + 0.5 * (1.0 - 2.0 * s) * step + curl)
             return -b * min(max(s, 0.0), 1.0)
-        return self.prox_conjugate(v, b, sigma)
+        # From farther away, one step from a guess, for an exp. By symmetry w <= 1/2.
+        w = -b * v
+        mirrored = w > 0.5
+        w = 1.0 - w if mirrored else w
+        slope = 1.0 / (sigma + 0.25)
+        e = (0.5 - w) * slope
+        z = -e / max(1.0 - slope * e * e / 48.0, 0.25)
+        if e > ROUGHLY:
+            # S is about exp(z): with z = w / sigma - t that is t exp(t) = exp(-w / sigma) / sigma,
+            # Lambert's function, and t + log(t) = a
+            a = w / sigma - rough_log(sigma)
+            more = max(a, 2.0)
+            size = rough_log(more)
+            t = more - size + size / more if a > 2.0 else 0.567 + a * (0.36 + a * 0.07)
+            t = t if a > -2.0 else 0.0
+            z = w / sigma - t * (1.0 - sigma)
+        z = min(z, 0.0)
+        p = exp(z)
+        p = p / (1.0 + p)
+        q = p * (1.0 - p)
+        slope = 1.0 / (sigma + q)
+        e = (p + sigma * z - w) * slope
+        if not abs(e) < FROM_A_GUESS:
+            return self.prox_conjugate(v, b, sigma)
+        bend = q * (1.0 - 2.0 * p) * slope
+        twist = q * (1.0 - 6.0 * q) * slope
+        step = -e * (1.0 - 0.5 * e * bend) / (1.0 - e * bend + e * e * twist / 6.0)
+        curl = (1.0 - 6.0 * q) * step * step / 6.0
+        s = p + q * step * (1.0 + 0.5 * (1.0 - 2.0 * p) * step + curl)
+        s = 1.0 - s if mirrored else s
+        return -b * min(max(s, 0.0), 1.0)
 
     @property
     def L(self) -> float:
