@@ -5,7 +5,8 @@ With m = c phi'(A x) and W = c phi''(A x), a step s solves about
     (A' W A + diag(l2)) s = -(A'm + diag(l2) x)
 
 by conjugate gradients that walk along each row once a product, then goes as far along s as the
-objective falls. The gap of y = phi'(A x) is the squared gradient over 2 l2. A better bound comes
+objective falls: where columns are more than rows, about to where it is lowest. Data that can be
+separated is far from the model there, and steps would be too short. The gap of y = phi'(A x) is the squared gradient over 2 l2. A better bound comes
 from the step's own model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y)
 without reading the data, as their residual is what it differs from -l2 (x + s) by.
 
@@ -31,10 +32,14 @@ from .tuning import (
     FAR_MORE,
     FORCED,
     FORCED_BY_TOLD,
+    LEVEL,
+    LONGER,
     LOST_PIVOT,
+    MOST_ALONG,
     MOST_HALVES,
     QUARTER,
     RARE,
+    SHORTER,
     STEPS_THAT_TELL,
     TO_ROUNDING,
     UNMOVED,
@@ -54,6 +59,19 @@ def moved(u, As, step, b, c, loss, trial, y, h):
         y[i] = loss.derivative(z, b[i])
         h[i] = loss.curvature(z, b[i])
     return total
+
+
+@helper
+def along_step(As, y, h, c, x, s, step, l2):
+    """First and second derivative of the objective along s, after a step with these slopes."""
+    pull, bend = 0.0, 0.0
+    for i in range(len(As)):
+        pull += c[i] * y[i] * As[i]
+        bend += c[i] * h[i] * As[i] * As[i]
+    for j in range(len(s)):
+        pull += l2[j] * (x[j] + step * s[j]) * s[j]
+        bend += l2[j] * s[j] * s[j]
+    return pull, bend
 
 
 @helper
@@ -249,15 +267,30 @@ def newton_steps(
     for i in range(n):
         As[i] = 0.0
     while looks < LOOKS:
-        step, now = 1.0, math.inf
-        for _ in range(MOST_HALVES):
-            now = moved(u, As, step, b, c, loss, trial, y, h)
+        step, now, kept, back, more = 1.0, math.inf, 0.0, False, MOST_ALONG if n < d else 0
+        for halves in range(MOST_HALVES + MOST_ALONG + 1):
+            at = moved(u, As, step, b, c, loss, trial, y, h)
             for j in range(d):
                 z = x[j] + step * s[j]
-                now += 0.5 * l2[j] * z * z
-            if now <= primal + ENOUGH_DESCENT * step * slope + CLIMB * abs(now):
+                at += 0.5 * l2[j] * z * z
+            if back:
                 break
-            step *= 0.5
+            if kept == 0.0:  # as far as the objective falls
+                now = at
+                low = primal + ENOUGH_DESCENT * step * slope + CLIMB * abs(now)
+                if not now <= low and halves < MOST_HALVES:
+                    step *= 0.5
+                    continue
+            elif not at < now:
+                step, back = kept, True
+                continue
+            now, kept = at, step
+            if more == 0 or not slope < 0.0:
+                break
+            pull, bend = along_step(As, y, h, c, x, s, step, l2)
+            if abs(pull) <= LEVEL * -slope or not bend > 0.0:
+                break
+            step, more = min(max(step - pull / bend, SHORTER * step), LONGER * step), more - 1
         stuck = not now <= primal + CLIMB * abs(now)
         if not stuck:
             primal = now
