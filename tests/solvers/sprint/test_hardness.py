@@ -7,10 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from spd1 import L1, L2, ElasticNet, Problem, solve
+from spd1.certificate.gap import certify_point
 from spd1.kernel.rng import key_of
 from spd1.solvers.sprint import choice, hardness, workers
 from spd1.solvers.sprint.choice import kind_of, next_kind
 from spd1.solvers.sprint.hardness import hard_pieces, passes_worth, row_overlap, row_ratio
+from spd1.solvers.sprint.momentum import FAST_NUMBERS, OTHERS, crowded
+from spd1.solvers.sprint.sprint import Dash
 from spd1.solvers.sprint.tuning import FEWEST_ROUGH_ASCENT, MOST_ASCENT, MOST_ROUGH_ASCENT
 from spd1.solvers.sprint.workers import AscentWorker
 
@@ -104,6 +107,60 @@ def test_squared_hinges_of_short_rows_take_products():
     b = np.where(A @ rng.standard_normal(200) > 0.0, 1.0, -1.0)
     assert kind_of(Problem(A, b, "squared_hinge", L2(1e-2))) == "newton-cg"
     assert kind_of(Problem(A[:150], b[:150], "squared_hinge", L2(1e-2))) == "ascent"
+
+
+@pytest.mark.parametrize(
+    ("in_use", "l2", "kind"),
+    [(200, 1e-2, "newton-cg"), (200, 3e-4, "newton-cg"), (600, 1e-2, "ascent")],
+)
+def test_squared_hinges_of_short_rows_count_the_columns_in_use(in_use, l2, kind):
+    rng, n = np.random.default_rng(0), 300
+    columns = rng.integers(0, in_use, (n, 8)).ravel()
+    A = sp.csr_array((np.ones(8 * n), (np.repeat(np.arange(n), 8), columns)), shape=(n, 1000))
+    b = np.where(A @ rng.standard_normal(1000) > 0.0, 1.0, -1.0)
+    p = Problem(A, b, "squared_hinge", L2(l2))
+    assert choice.columns_in_use(p) <= in_use
+    assert kind_of(p) == kind
+
+
+def test_dense_squared_hinges_are_visited_on_few_rows_a_column_only():
+    for n, d, kind in ((1400, 400, ""), (3000, 150, "newton-gram")):
+        p = problem_of(n, d)
+        p = p.with_regularizer(L2(p.grid.square_sum / (n * n * p.gamma * 20.0)))
+        assert row_ratio(p) == pytest.approx(20.0)
+        assert kind_of(p) == kind
+
+
+@pytest.mark.parametrize("rows", ["crowded", "few", "nobody else"])
+def test_rows_are_crowded_where_more_are_at_work_than_columns(rows):
+    y, G, fast = np.zeros(9), np.ones(4), np.zeros(FAST_NUMBERS)
+    fast[OTHERS] = rows != "nobody else"
+    G[3] = 0.0  # a column without an entry
+    y[: 5 if rows != "few" else 4] = -0.1
+    assert crowded(fast, y, G) == (rows == "crowded")
+
+
+@pytest.mark.parametrize(("noise", "kinds"), [(3.0, "ascent, then newton-cg ("), (0.0, "ascent (")])
+def test_visits_leave_crowded_rows_to_newtons_steps(noise, kinds):
+    """With noisy labels most rows stay at work, more than there are columns; else few do."""
+    p = problem_of(380, 200, l2=1e-2, noise=noise)
+    found = solve(p, tol=1e-8)
+    assert found.method.startswith(f"auto: {kinds}")
+    best = solve(p, "interior", tol=1e-12)
+    assert found.dual <= best.primal * (1.0 + 1e-12)
+    assert found.primal - best.primal <= found.gap + 1e-12
+
+
+def test_newtons_steps_begin_at_zero_where_visits_have_ended_above_it():
+    p = problem_of(120, 60, l2=1e-4)
+    state = Dash(p, "ascent", 1e-6, key_of(0))
+    state.runner.G[:] = 1.0  # x = -G / l2 is far away
+    for x, start in ((1e4, 0.0), (0.0, state.runner.x[0])):
+        c = certify_point(np.full(p.d, x), p)
+        other = Dash(p, "ascent", 1e-6, key_of(0))
+        other.runner.G[:] = 1.0
+        other.go_on_by("newton-cg", p, c, 100.0)
+        assert np.all(other.runner.x == start)
 
 
 def test_ascent_goes_on_from_a_feasible_point():

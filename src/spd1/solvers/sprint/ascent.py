@@ -21,7 +21,7 @@ from ...data.strides import add_line, line_dot, move_line, own_square, soft_dot
 from ...kernel.jit import helper, kernel
 from ...kernel.rng import index
 from ...terms import weighted_terms
-from .momentum import BEST, ON, SINCE, go_on, keep_or_return, sum_anew
+from .momentum import BEST, ON, SINCE, crowded, go_on, keep_or_return, sum_anew
 from .tuning import (
     APART_ENOUGH,
     FAR_TOO_SLOW,
@@ -257,11 +257,14 @@ def ascend(
                 break
             if passes >= next_mark:
                 bearable = left - passes
+                leave = False
                 if fast is not None and fast[ON] == 0.0:
                     bearable = until_momentum(now, mark_gap, passes - mark)
+                    leave = crowded(fast, y, G)
+                    bearable = WORTH_MOMENTUM if leave else bearable
                 if slow(now, mark_gap, passes - mark, wanted, bearable):
-                    given_up = passes >= judged
-                    if fast is not None and fast[ON] == 0.0:
+                    given_up = leave or passes >= judged
+                    if fast is not None and fast[ON] == 0.0 and not leave:
                         fast[ON], fast[SINCE], fast[BEST] = 1.0, 0.0, -math.inf
                         judged, given_up = max(judged, passes + UNTIL_SLOW), False
                 mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes

@@ -51,7 +51,7 @@ from .ascent import (
     until_momentum,
     visit_rows,
 )
-from .momentum import BEST, ON, SINCE, columns_ahead, judge, momentum, rows_ahead
+from .momentum import BEST, ON, SINCE, columns_ahead, crowded, judge, momentum, rows_ahead
 from .tuning import (
     APART_ENOUGH,
     FALLEN,
@@ -61,6 +61,7 @@ from .tuning import (
     STRETCH,
     UNJUDGED_SHARE,
     UNTIL_SLOW,
+    WORTH_MOMENTUM,
 )
 
 __all__ = ["PHASE_SETTINGS", "ascend_together"]
@@ -447,11 +448,14 @@ def ascend_together(
             over = over or active == 0 or since_look >= stretch
             if not over and passes >= next_mark:
                 bearable = left - passes
+                leave = False
                 if fast is not None and fast[ON] == 0.0:
                     bearable = until_momentum(now, mark_gap, passes - mark)
+                    leave = crowded(fast, y, G)
+                    bearable = WORTH_MOMENTUM if leave else bearable
                 if slow(now, mark_gap, passes - mark, wanted, bearable):
-                    given_up = passes >= judged
-                    if fast is not None and fast[ON] == 0.0:
+                    given_up = leave or passes >= judged
+                    if fast is not None and fast[ON] == 0.0 and not leave:
                         fast[ON], fast[SINCE], fast[BEST] = 1.0, 0.0, -math.inf
                         judged, given_up = max(judged, passes + UNTIL_SLOW), False
                 mark, mark_gap, next_mark = passes, now, NEXT_MARK * passes

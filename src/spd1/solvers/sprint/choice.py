@@ -18,6 +18,7 @@ from .tuning import (
     A_COPY,
     CHEAP_SPARSE,
     COLUMNS_COPY,
+    CROWDED_COLUMNS,
     EASY_ENOUGH,
     EASY_FEW_COLUMNS,
     EASY_LOGISTIC,
@@ -35,6 +36,7 @@ from .tuning import (
     FEW_A_ROW,
     FEW_ALIKE_COLUMNS,
     FEW_ENTRIES,
+    FEW_PIECES,
     FEWEST_SMOOTHED,
     HARD_PIECES,
     HARD_ROUGH,
@@ -48,6 +50,7 @@ from .tuning import (
     MOST_EASY_ENTRIES,
     MOST_ENTRIES,
     MOST_IN_USE,
+    MOST_SHORT_PIECES,
     MUCH_DATA,
     PIECES_APART,
     PROX_ROW,
@@ -266,7 +269,7 @@ def newton_suits(problem: Problem) -> bool:
     if p.grid.crew is not None and p.stored > SHARED_PRODUCTS:
         return False  # several threads share the products of Newton's method elsewhere
     if hard_pieces(p):
-        return p.n > PIECES_APART * p.d
+        return p.n > PIECES_APART * p.d or pieces_of_short_rows(p)
     if p.n <= SQUARE * p.d:
         return exponentials_count(p) or pieces_of_short_rows(p)
     if pieces_on_dense_rows(p):
@@ -288,23 +291,30 @@ def pieces_on_dense_rows(problem: Problem) -> bool:
 
     Which rows are within their pieces changes from step to step, and steps are many. Rows took 0.4
     to 0.7 of the time of conjugate gradients on three of four draws (n 2.7 to 6 times d, ratios 2
-    to 350), and 1.0 to 1.5 on one; 1.0 to 2.7 on less than 150,000 entries.
+    to 350), and 1.0 to 1.5 on one; 1.0 to 2.7 on less than 150,000 entries. With a matrix in
+    reserve, which came later: 0.75 at three rows a column, 0.9 and 1.3 (to 1e-3 and 1e-6) at four,
+    0.9 and 1.6 at five, 5 and 7 at thirteen.
     """
     p = problem
     if not in_pieces(p) or not p.grid.dense or p.stored <= MEDIUM_DATA:
         return False
-    return p.n < VERY_TALL * p.d and EASY_ENOUGH < row_ratio(p) <= HARD_PIECES
+    return p.n < FEW_PIECES * p.d and EASY_ENOUGH < row_ratio(p) <= HARD_PIECES
 
 
 def pieces_of_short_rows(problem: Problem) -> bool:
     """Whether rows are so short that a visit is its overhead above all: a product has none.
 
     Squared hinges, 3 to 5 entries a row, n = d: products took 0.03 to 0.9 of the time of visits up
-    to a ratio of 30, 0.1 to 2.8 at 1000; with 8 a row 0.1 to 1.1.
+    to a ratio of 30, 0.1 to 2.8 at 1000; with 8 a row 0.1 to 1.1. Columns without an entry do not
+    count.
     """
     p = problem
-    short = not p.grid.dense and p.stored <= SHORT_PIECES * p.n
-    return short and p.n >= p.d and in_pieces(p) and row_ratio(p) <= HARD_PIECES
+    if p.grid.dense or p.stored > SHORT_PIECES * p.n or not in_pieces(p):
+        return False
+    if row_ratio(p) > MOST_SHORT_PIECES or p.d > WIDE_IN_USE * p.n:
+        return False
+    least = 1.0 if row_ratio(p) <= HARD_PIECES else CROWDED_COLUMNS
+    return p.n >= least * p.d or p.n >= least * columns_in_use(p)
 
 
 def visits_take_longer(problem: Problem) -> bool:
@@ -317,8 +327,9 @@ def visits_take_longer(problem: Problem) -> bool:
         return True
     if exponentials_count(p):
         return True
-    if short_rows(p) and not p.loss.probabilities:
-        return False
+    at_hand = p.stored <= SMALL_COPY or not p.grid.row_major
+    if at_hand and short_rows(p) and not p.loss.probabilities:
+        return False  # columns are visited
     return AscentWorker.objection(p) != "" or row_ratio(p) > EASY_ENOUGH or not rows_are_easy(p)
 
 
@@ -439,7 +450,8 @@ def rows_are_easy(problem: Problem) -> bool:
         little = p.stored <= FEW_ENTRIES  # passes are microseconds, and momentum does the rest
         return p.n <= p.d or little or ratio <= EASY_ROUGH
     if p.n <= SQUARE * p.d:
-        return p.n <= p.d or ratio <= EASY_SQUARE or p.stored <= FEW_ENTRIES
+        few = p.n <= p.d or p.stored <= FEW_ENTRIES
+        return few or ratio <= EASY_SQUARE or in_pieces(p)  # which leave in time
     if p.n < VERY_TALL * p.d:
         return ratio <= EASY_TALL
     # an exponential and a logarithm a visit
@@ -492,6 +504,6 @@ def next_kind(kind: str, problem: Problem) -> str:
         return ""
     others = newton_kind(p)
     if last == "ascent":
-        much = p.grid.dense and p.stored > LITTLE_SQUARE_DATA
+        much = p.grid.dense and p.stored > LITTLE_SQUARE_DATA and not in_pieces(p)
         return "" if much and others == "newton-cg" else others
     return "newton-gram" if last == "newton-cg" and p.d <= FEW_LINES else ""

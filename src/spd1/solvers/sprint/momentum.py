@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from ...data.strides import add_line
 from ...kernel.jit import helper
-from .tuning import CLIMB, SLOW_START
+from .tuning import CLIMB, CROWD, SLOW_START
 
 __all__ = [
     "BEST",
     "FAST_NUMBERS",
     "ON",
+    "OTHERS",
     "SINCE",
     "columns_ahead",
+    "crowded",
     "go_on",
     "judge",
     "keep_or_return",
@@ -34,14 +36,33 @@ __all__ = [
     "sum_anew",
 ]
 
-ON, SINCE, BEST = range(3)  # whether there is momentum; k; the dual objective of the last pass kept
-FAST_NUMBERS = 3  # so many numbers
+# Whether there is momentum; k; the dual objective of the last pass kept; whether others go on where
+# rows that do not rest are more than columns
+ON, SINCE, BEST, OTHERS = range(4)
+FAST_NUMBERS = 4  # so many numbers
 
 
 @helper
 def momentum(fast):
     """The share of the last move that y and G go on by."""
     return fast[SINCE] / (fast[SINCE] + SLOW_START)
+
+
+@helper
+def crowded(fast, y, G):
+    """Whether others do better: rows at work, y not zero, are more than the columns they share.
+
+    Then they feel each other however many passes there are, and columns have curvature enough for
+    conjugate gradients to be quick.
+    """
+    if fast[OTHERS] == 0.0:
+        return False
+    rows, columns = 0, 0
+    for i in range(len(y)):
+        rows += y[i] != 0.0
+    for j in range(len(G)):
+        columns += G[j] != 0.0
+    return rows > CROWD * columns
 
 
 @helper

@@ -83,6 +83,8 @@ class Dash:
     def go_on_by(self, kind: str, problem: Problem, c: Certificate, max_passes: float) -> None:
         """Leave the rest to Newton's steps, from where another kernel has ended."""
         x, self.kind = self.runner.x, f"{self.kind}{THEN}{kind}"
+        if not c.primal <= problem.value_at_zero:  # visits to rows may be far away yet
+            x = np.zeros(problem.d)
         self.runner = WORKERS[kind](problem, self.key)
         self.runner.start_from(x, c.y, c.dual)
         self.aim, self.over = self.tol, False

@@ -93,6 +93,12 @@ WORTH_MOMENTUM = 10.0  # passes: with twice as many ahead, at their pace, moment
 # and 1.2 of it; with 0.6 16 fits 0.88, with 0.7 32 fits 0.94, with 0.88 more than before
 STEADY_PACE = 0.65
 FAR_TOO_SLOW = 2.0  # times what is left: a pace that would take longer is no hope
+# Rows at work over columns, beyond which visits leave quadratic pieces to Newton's steps before they
+# have momentum. 60 squared hinges (20,000 to 2.8 million entries, n / d 0.5 to 5, means of 1 to
+# 700): where these are more at the end, products took 0.02 to 1.0 of the time of visits, median
+# 0.4, on 28 of 32; where they are less 1.1 to 9 on 22 of 28. Counted after six passes, when some
+# rows have yet to come to rest: at 1.0 five problems took 1.4 to 5 times as long, at 1.5 none
+CROWD = 1.5
 SLOW_START = 3.0  # momentum is k / (k + this) in the k-th pass, or round of a cluster
 MEAN_BEND = 0.6  # of the curvature of phi at 0, that rows are taken to have
 APART_ENOUGH = 1.0  # mean moves of a margin in a pass: so far from a kink a row is left out
@@ -114,7 +120,10 @@ EASY_FEW_COLUMNS, FEWEST_SMOOTHED = 45.0, 10_000
 # 1.5 million entries, n / d from 1.1 to 5, three kinds of data, means of 200 to 200,000: auto took
 # 1.0 of the time of the best method on 43 of 60, 2.9 at most; before 1.0 to 30
 HARD_PIECES, PIECES_APART = 100.0, 2.5
-SHORT_PIECES = 6  # entries of a sparse row, up to which products with all of them take less
+SHORT_PIECES = 12  # entries of a sparse row, up to which products with all of them take less, ...
+# ... up to this mean, above HARD_PIECES if there are so many rows a column in use
+MOST_SHORT_PIECES, CROWDED_COLUMNS = 500.0, 1.25
+FEW_PIECES = 4.0  # rows a column, below which dense rows with such losses are visited
 MOST_ASCENT_OF_PIECES, NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES = 800.0, 400.0, 200.0
 EASY_MUCH = 0.3  # of sparse data larger than MOST_ENTRIES
 # Hinges on such data from HARD_ROUGH on, but for data with few rows a column and a larger mean. 26

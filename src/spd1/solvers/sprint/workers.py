@@ -20,8 +20,8 @@ from ..order import rows_a_block
 from ..tuning import FEW_LINES, SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
-from .hardness import few_dense_rows, hard_pieces, passes_worth
-from .momentum import FAST_NUMBERS
+from .hardness import few_dense_rows, hard_pieces, in_pieces, passes_worth
+from .momentum import FAST_NUMBERS, OTHERS
 from .newton_cg import newton_steps
 from .proof import fresh_pair
 from .together import team_for
@@ -105,6 +105,7 @@ class AscentWorker:
         if self.watch == KINKS:
             self.y_last, self.G_last = np.zeros(p.n), np.zeros(self.width)
             self.fast = np.zeros(FAST_NUMBERS)
+            self.fast[OTHERS] = in_pieces(p) and not NewtonCGWorker.objection(p)
         usual = passes_worth(p)
         self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
