@@ -43,6 +43,7 @@ from .tuning import (
     IN_BLOCKS,
     LARGEST_WORTH,
     LITTLE_ASCENT,
+    LITTLE_SPARSE_ASCENT,
     LITTLE_STEP,
     LITTLE_WORK,
     MATRICES_WORTH,
@@ -107,7 +108,8 @@ class AscentWorker:
             self.fast = np.zeros(FAST_NUMBERS)
             self.fast[OTHERS] = in_pieces(p) and not NewtonCGWorker.objection(p)
         usual = passes_worth(p)
-        self.most_passes = max(usual, LITTLE_ASCENT / p.stored) if self.watch == KINKS else usual
+        little = LITTLE_ASCENT if p.grid.dense else LITTLE_SPARSE_ASCENT
+        self.most_passes = max(usual, little / p.stored) if self.watch == KINKS else usual
         self.block = rows_a_block(p) if p.stored > IN_BLOCKS else 1
 
     @property
