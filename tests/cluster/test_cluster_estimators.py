@@ -71,6 +71,25 @@ def test_two_classes_and_targets(client, rng):
     assert ridge.score(X, target) == pytest.approx(ridge.score(A, target))
 
 
+def test_types_of_coefficients(client, rng):
+    """Whole numbers have coefficients in float64; those of float32 are proven as handed out."""
+    A = rng.integers(-3, 4, size=(60, 4))
+    target = A @ np.array([0.5, 0.2, 0.0, -1.3]) + 0.1 * rng.normal(size=60)
+    ridge = Ridge(tol=1e-9).fit(da.from_array(A, chunks=(30, 4)), target)
+    assert ridge.coef_.dtype == ridge.intercept_.dtype == np.float64
+    np.testing.assert_allclose(ridge.coef_, Ridge(tol=1e-9).fit(A, target).coef_, atol=1e-4)
+    single = rng.normal(size=(60, 4)).astype(np.float32)
+    b = np.where(single[:, 0] > 0.0, 1.0, -1.0)
+    model = ERMClassifier("hinge", l2=0.1, tol=1e-9).fit(da.from_array(single, chunks=(30, 4)), b)
+    assert model.coef_.dtype == model.intercept_.dtype == np.float32
+    x, level = model.coef_[0].astype(float), float(model.intercept_[0])
+    u = single.astype(float) @ x + level
+    value = np.maximum(0.0, 1.0 - b * u).mean() + 0.05 * (x @ x)
+    assert abs(model.certificate_.primal - value) <= 1e-13 * value
+    best = ERMClassifier("hinge", l2=0.1, tol=1e-12).fit(single.astype(float), b).certificate_
+    assert value - model.dual_gap_ <= best.primal + 1e-13 * value
+
+
 def test_estimators_refuse_by_name(client, rng):
     A, b = labelled(rng, n=30, d=4)
     X = chunked(A, (2, 1))

@@ -36,11 +36,12 @@ def data(layout="dense", dtype=np.float64, seed=0):
 
 
 def margins(model, X):
-    return np.asarray(X, dtype=float) @ np.ravel(model.coef_) + float(np.ravel(model.intercept_)[0])
+    x = np.ravel(model.coef_).astype(float)
+    return np.asarray(X, dtype=float) @ x + float(np.ravel(model.intercept_)[0])
 
 
 def penalty(model, l1, l2):
-    x = np.ravel(model.coef_)
+    x = np.ravel(model.coef_).astype(float)
     return l1 * np.abs(x).sum() + 0.5 * l2 * (x @ x)
 
 
@@ -56,7 +57,7 @@ def huber(m, X, b, w, eps, alpha):
     r, s = np.abs(margins(m, X) - b), m.scale_
     inside = r <= eps * s
     each = s + np.where(inside, r * r / s, 2 * eps * r - s * eps**2)
-    return w @ each + alpha * np.ravel(m.coef_) @ np.ravel(m.coef_)
+    return w @ each + penalty(m, 0.0, 2.0 * alpha)
 
 
 # name -> ours, scikit-learn's, which target, objective

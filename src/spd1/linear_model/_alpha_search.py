@@ -19,11 +19,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import type_of_target
 
 from ..errors import ParameterError
-from ._base import CertifiedModel
+from ._base import CertifiedModel, Task
 from ._left_out import AsDecided, AsLabelled, AsPredicted, LeftOut
 from ._options import checked_alphas, flag, refuse_unless
 from ._ridge import Ridge
 from ._ridge_classifier import RidgeClassifier
+from ._rounded import kept_type
 
 __all__ = ["AlphaSearch"]
 
@@ -68,10 +69,7 @@ class AlphaSearch(CertifiedModel):
         self._given = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._given.update(params)
         try:
-            self._fit(X, y, sample_weight)
-            self.coef_ = self.coef_.astype(self._dtype)
-            self.intercept_ = np.asarray(self.intercept_).astype(self._dtype)[()]
-            return self
+            return self._fit(X, y, sample_weight)
         finally:
             del self._given
             self.__dict__.pop("_dtype", None)
@@ -84,6 +82,10 @@ class AlphaSearch(CertifiedModel):
         found = super()._checked_data(X, y, sample_weight, **options)
         self._dtype = found[0].dtype
         return (found[0].astype(np.float64, copy=False), *found[1:])
+
+    def _kept_type(self, X: Any, task: Task) -> Any:
+        """Of the data that was given."""
+        return kept_type(self._dtype, task.reg)
 
     def get_metadata_routing(self) -> Any:
         """What the scorer and the splitter ask for."""

@@ -10,8 +10,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..certificate.gap import Certificate
 from ..data.indices import trusted
 from ..design.intercept import Design, joined
+from ..engines.blas import one_thread
 from ..errors import DataError
 from ..regularizers import ElasticNet
 from ..result import Result
@@ -21,6 +23,7 @@ from ._jobs import engine_for
 from ._kept import Kept
 from ._options import check_common, solver_of, words_for
 from ._progress import AT_ONCE, FOREVER, STEPS, Watch, between, passes_of, warn_unless_converged
+from ._rounded import certified_at, kept_type, moved, rounded
 from .tuning import AS_EXACT, DEFAULT_TOL, POLISHED, SMALL_FIT
 
 __all__ = ["CertifiedModel", "Task", "with_callbacks"]
@@ -117,7 +120,7 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         results = [result for result, _ in outcomes]
         for task, (result, watch) in zip(tasks, outcomes, strict=True):
             warn_unless_converged(result, self._tol(), watch, task.name, words_for(self), level=5)
-        self._keep(results, [watch for _, watch in outcomes], X.dtype)
+        self._keep(results, [watch for _, watch in outcomes], self._kept_type(X, tasks[0]))
         if root is not None:
             self._finish = lambda: root.call_on_fit_task_end(
                 estimator=self, X=X, reconstruction_attributes={}
@@ -183,6 +186,8 @@ class CertifiedModel(CallbackSupportMixin, Kept):
         watch = Watch(iterations, self._tol(), context, self, polishing, "x0" in start)
         result = self._solve(design, task, watch, start)
         watch.finish(result.status)
+        if self._kept_type(design.X, task) is np.float32:
+            result = self._rounded(design, task, result)
         if context is not None and context.task_name != "fit":
             context.call_on_fit_task_end(estimator=self)
         return result, watch
@@ -193,6 +198,25 @@ class CertifiedModel(CallbackSupportMixin, Kept):
             task.b, task.loss, task.reg, task.weight, callback=watch,
             **self._settings(design), **start,
         )  # fmt: skip
+
+    def _kept_type(self, X: Any, task: Task) -> Any:
+        """Type of ``coef_``; the tasks of a fit agree about it."""
+        return kept_type(X.dtype, task.reg)
+
+    def _rounded(self, design: Design, task: Task, result: Result) -> Result:
+        """The result as it is handed out of float32 data, with the certificate of that."""
+        unit = (self._intercept_column() or 1.0) if getattr(self, "fit_intercept", True) else None
+        x = rounded(result.x, task.reg, unit)
+        if np.array_equal(x, result.x):
+            return result
+        with one_thread():
+            proof = self._certified(design, task, result, x)
+        return moved(result, x, proof, self._tol())
+
+    def _certified(self, design: Design, task: Task, result: Result, x: np.ndarray) -> Certificate:
+        """The certificate of x by the dual point of a result; overridden like ``_solve``."""
+        problem = design.problem(task.b, task.loss, task.reg, task.weight)
+        return certified_at(problem, x, result.y)
 
     def _settings(self, design: Design | None = None) -> dict[str, Any]:
         """Options of ``solve`` that the parameters ask for."""

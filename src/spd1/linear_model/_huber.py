@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.gap import Certificate, relative
+from ..design.huber.objective import best_scale, joint_value
 from ..design.huber.scale import HuberScale
 from ..design.intercept import Design
 from ..regularizers import ElasticNet as Net
@@ -93,12 +95,25 @@ class HuberRegressor(CertifiedRegressor):
 
     _chunks = False  # its scale is searched for with the residuals at hand
 
+    def _search(self, design: Design, task: Task, options: dict[str, Any]) -> HuberScale:
+        epsilon, a = float(self.epsilon), float(task.reg.l2)
+        return HuberScale(design, task.b, epsilon, a, design.weight, options)
+
     def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
         options = {**self._settings(design), **start, "callback": watch}
-        search = HuberScale(
-            design, task.b, float(self.epsilon), float(task.reg.l2), design.weight, options
-        )
+        search = self._search(design, task, options)
         result = search.run()
         self.scale_ = np.float64(search.sigma)
         self.outliers_ = np.abs(search.residual(result.x)) > self.epsilon * search.sigma
         return result
+
+    def _certified(self, design: Design, task: Task, result: Result, x: np.ndarray) -> Certificate:
+        """With the scale that is best for x; it is float64."""
+        search, epsilon = self._search(design, task, {}), float(self.epsilon)
+        with np.errstate(all="ignore"):
+            residual = search.residual(x)
+            sigma = best_scale(residual, search.c, epsilon)
+            value = joint_value(residual, search.c, search.penalty(x), sigma, epsilon)
+        self.scale_, self.outliers_ = np.float64(sigma), np.abs(residual) > epsilon * sigma
+        gap = max(value - result.dual, 0.0)
+        return Certificate(value, result.dual, gap, relative(gap, value, result.dual), result.y)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight
 
+from ..design.intercept import Design
 from ..errors import DataError
 from ..losses import Gamma, Poisson, Squared, Tweedie
 from ..regularizers import ElasticNet as Net
@@ -15,6 +17,7 @@ from ..result import Result
 from ._base import Task
 from ._chunked import rowwise
 from ._options import number
+from ._progress import Watch
 from ._regressors import CertifiedRegressor
 from .tuning import AS_EXACT, SMALL_FIT
 
@@ -91,18 +94,18 @@ class LogLinkRegressor(CertifiedRegressor):
         finally:
             del self._relief
 
-    def _run(self, X: Any, tasks: list[Task], weight: np.ndarray | None) -> list[Result]:
+    def _solve(self, design: Design, task: Task, watch: Watch, start: dict[str, Any]) -> Result:
         """Solve; of the solutions that dependent columns without penalty leave, the shortest."""
-        results = super()._run(X, tasks, weight)
-        if self.alpha == 0.0 and not sp.issparse(X) and X.size <= SMALL_FIT:
-            mean = np.average(X, axis=0, weights=weight) if self.fit_intercept else 0.0
-            _, s, rows = np.linalg.svd(np.asarray(X, dtype=float) - mean, full_matrices=False)
-            rows = rows[s > max(X.shape) * np.finfo(X.dtype).eps * s.max(initial=0.0)]
-            shortest = (self.coef_ @ rows.T) @ rows
-            if self.fit_intercept:
-                self.intercept_ += ((self.coef_ - shortest) @ mean).astype(X.dtype)
-            self.coef_ = shortest.astype(X.dtype)
-        return results
+        result, X = super()._solve(design, task, watch, start), design.X
+        if self.alpha != 0.0 or sp.issparse(X) or X.size > SMALL_FIT:
+            return result
+        mean = np.average(X, axis=0, weights=design.weight) if self.fit_intercept else 0.0
+        _, s, rows = np.linalg.svd(np.asarray(X, dtype=float) - mean, full_matrices=False)
+        rows = rows[s > max(X.shape) * np.finfo(X.dtype).eps * s.max(initial=0.0)]
+        coef = result.x[None, : design.d]
+        shortest = (coef @ rows.T) @ rows
+        level = result.x[design.d :] + (coef - shortest) @ mean if self.fit_intercept else []
+        return replace(result, x=np.append(shortest, level))
 
     def _check_targets(self, y: np.ndarray) -> None:
         power, low = self._power(), float(y.min())

@@ -154,8 +154,11 @@ class LogisticRegression(SeveralClasses, CertifiedClassifier):
         flat = np.zeros(design.n)  # with a y0 no kernel runs ahead of the first look
         return [{"x0": zero, "y0": flat, **start} for start in starts]
 
+    def _kept_type(self, X: Any, task: Task) -> Any:
+        return np.float64 if self.solver == "liblinear" else super()._kept_type(X, task)
+
     def _keep(self, results: list[Result], watches: list[Watch], dtype: Any = np.float64) -> None:
-        super()._keep(results, watches, np.float64 if self.solver == "liblinear" else dtype)
+        super()._keep(results, watches, dtype)
         self.n_iter_ = np.array(self._iterations_done, dtype=np.int32)
 
     def predict_proba(self, X: Any) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..certificate.gap import Certificate
 from ..design.intercept import Design
 from ..errors import DataError, IncompatibleError, ParameterError
+from ..multinomial.bound import Bound, certificate_of
+from ..multinomial.objective import Objective
 from ..multinomial.solve import solve_multinomial
 from ..result import Result
 from ._base import CertifiedModel, Task
@@ -110,6 +114,17 @@ class SeveralClasses(CertifiedModel):
             design.X, task.b, len(self.classes_), task.reg, weight, max_passes=wanted["max_passes"],
             fit_intercept=design.fit_intercept, callback=watch, **options,
         )  # fmt: skip
+
+    def _certified(self, design: Design, task: Task, result: Result, x: np.ndarray) -> Certificate:
+        if not self._multinomial:
+            return super()._certified(design, task, result, x)
+        weight = design.weight if task.weight is None else task.weight
+        objective = Objective(
+            design.X, task.b, len(self.classes_), weight, task.reg, design.fit_intercept
+        )
+        known = Bound(result.dual, math.inf, result.y.T, result.reach)
+        with np.errstate(all="ignore"):
+            return certificate_of(objective, objective.at(x.T), known)
 
     def _keep(self, results: list[Result], watches: list[Watch], *rest: Any) -> None:
         whole = results[0]
