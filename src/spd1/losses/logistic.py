@@ -14,7 +14,7 @@ EDGE = 1e-12  # s closer to 0 or 1 tells too little of its logarithm
 NEARBY = 0.25  # a step as long as this is right to within a thousandth of it
 FROM_THE_MIDDLE = 0.5  # the same from s = 1/2, where the second derivative of S is zero
 FROM_A_GUESS = 0.4  # a step from where S is less than 1/2: what is left of s is 4e-4 of it
-ROUGHLY = 1.4  # from s = 1/2 too, where a few hundredths will do
+FROM_HALF = 1.4  # from s = 1/2 too, where a few hundredths will do
 
 
 @compiled(Loss)
@@ -144,7 +144,7 @@ class Logistic(NamedTuple):
         slope = 1.0 / (sigma + 0.25)
         e = (0.5 - w) * slope
         z = -e / max(1.0 - slope * e * e / 48.0, 0.25)
-        if e > ROUGHLY:
+        if e > FROM_HALF:
             # S is about exp(z): with z = w / sigma - t that is t exp(t) = exp(-w / sigma) / sigma,
             # Lambert's function, and t + log(t) = a
             a = w / sigma - rough_log(sigma)

@@ -6,9 +6,11 @@ With m = c phi'(A x) and W = c phi''(A x), a step s solves about
 
 by conjugate gradients that walk along each row once a product, then goes as far along s as the
 objective falls: where columns are more than rows, about to where it is lowest. Data that can be
-separated is far from the model there, and steps would be too short. The gap of y = phi'(A x) is the squared gradient over 2 l2. A better bound comes
-from the step's own model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y)
-without reading the data, as their residual is what it differs from -l2 (x + s) by.
+separated is far from the model there, and steps would be too short.
+
+The gap of y = phi'(A x) is the squared gradient over 2 l2. A better bound comes from the step's own
+model of the loss, y = phi' + phi'' A s: conjugate gradients know its A'(c y) without reading the
+data, as their residual is what it differs from -l2 (x + s) by.
 
 Where columns are few, and products many, the matrix is added up, over all rows or some, and its
 factor is what conjugate gradients are preconditioned by: two to four products, however columns

@@ -96,9 +96,9 @@ WORTH_MOMENTUM = 10.0  # passes: with twice as many ahead, at their pace, moment
 # and 1.2 of it; with 0.6 16 fits 0.88, with 0.7 32 fits 0.94, with 0.88 more than before
 STEADY_PACE = 0.65
 FAR_TOO_SLOW = 2.0  # times what is left: a pace that would take longer is no hope
-# Rows at work over columns, beyond which visits leave quadratic pieces to Newton's steps before they
-# have momentum. 60 squared hinges (20,000 to 2.8 million entries, n / d 0.5 to 5, means of 1 to
-# 700): where these are more at the end, products took 0.02 to 1.0 of the time of visits, median
+# Rows at work over columns, beyond which visits leave quadratic pieces to Newton's steps before
+# they have momentum. 60 squared hinges (20,000 to 2.8 million entries, n / d 0.5 to 5, means of 1
+# to 700): where these are more at the end, products took 0.02 to 1.0 of the time of visits, median
 # 0.4, on 28 of 32; where they are less 1.1 to 9 on 22 of 28. Counted after six passes, when some
 # rows have yet to come to rest: at 1.0 five problems took 1.4 to 5 times as long, at 1.5 none
 CROWD = 1.5
