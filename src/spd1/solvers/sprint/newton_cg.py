@@ -34,9 +34,9 @@ from .tuning import (
     FAR_MORE,
     FORCED,
     FORCED_BY_TOLD,
-    LEVEL,
     LONGER,
     LOST_PIVOT,
+    LOW_ENOUGH,
     MOST_ALONG,
     MOST_HALVES,
     QUARTER,
@@ -290,7 +290,7 @@ def newton_steps(
             if more == 0 or not slope < 0.0:
                 break
             pull, bend = along_step(As, y, h, c, x, s, step, l2)
-            if abs(pull) <= LEVEL * -slope or not bend > 0.0:
+            if abs(pull) <= LOW_ENOUGH * -slope or not bend > 0.0:
                 break
             step, more = min(max(step - pull / bend, SHORTER * step), LONGER * step), more - 1
         stuck = not now <= primal + CLIMB * abs(now)

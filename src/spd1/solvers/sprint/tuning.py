@@ -218,7 +218,7 @@ ENOUGH_DESCENT = 1e-4  # of what the slope promises
 # Of the slope: where a step leaves more, it becomes so many times as long at most, or as short, so
 # many times. Logistic losses, 150 x 320 to 207 x 472: 0.8 of the time to 1e-3, 0.85 to 1e-6. On
 # data with more rows than columns 0.95 and 1.0, 0.75 to 1.7
-LEVEL, LONGER, SHORTER, MOST_ALONG = 0.1, 4.0, 0.25, 3
+LOW_ENOUGH, LONGER, SHORTER, MOST_ALONG = 0.1, 4.0, 0.25, 3
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
 MORE_BY_MATRIX = 4.0  # times as many where there is a matrix: products are few in the end
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
