@@ -287,3 +287,12 @@ def test_no_iteration_certifies_the_starting_point(classes):
     best = ours.LogisticRegression(tol=1e-10).fit(X, y)
     left = model.certificate_.primal - best.certificate_.primal
     assert model.dual_gap_ >= left > 0.0
+
+
+@pytest.mark.parametrize("kind", ["LogisticRegression", "LinearSVC", "HuberRegressor"])
+def test_tall_sparse_rows_with_an_intercept(kind, rng):
+    """More than a hundred rows a column, of two entries each; the intercept has no l2."""
+    X = sp.random_array((9_000, 60), density=2 / 60, rng=rng, format="csr")
+    t = X @ rng.normal(size=60) + 0.1 * rng.normal(size=9_000)
+    model = getattr(ours, kind)(tol=1e-3).fit(X, t if kind == "HuberRegressor" else t > 0)
+    assert model.rel_gap_ <= 1e-3

@@ -13,6 +13,7 @@ from spd1 import L1, L2, DataError, ElasticNet, IncompatibleError, ParameterErro
 from spd1.archive import read_archive, write_archive
 from spd1.control.prospect import Prospect
 from spd1.solvers.newton.newton import Newton
+from spd1.solvers.sprint import workers
 from support import cases, checkpoints
 from support.checkpoints import assert_same, in_parts, small
 from support.custom_loss import LogCosh
@@ -118,7 +119,9 @@ def test_every_layout_goes_on(layout, loss, method, tile, tmp_path):
             os.remove(tmp_path / "whole")
 
 
-def test_auto_goes_on_inside_a_sprint_and_after_it(tmp_path):
+def test_auto_goes_on_inside_a_sprint_and_after_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "LITTLE_SPARSE_ASCENT", 6e6)  # or it comes to the end itself
+
     def problem():
         return labelled(240, 150, "hinge", L2(1e-6), sp.csr_array)
 

@@ -32,6 +32,31 @@ def test_the_ratio_is_the_mean_of_a_rows_square_over_l2():
     assert row_ratio(p) == pytest.approx(mean)
 
 
+def test_columns_without_l2_do_not_count_in_the_ratio():
+    p = problem_of(30, 20, l2=0.1)
+    some = p.with_regularizer(ElasticNet(l2=np.append(np.full(19, 0.1), 0.0)))
+    assert row_ratio(some) == row_ratio(p)
+    assert row_ratio(p.with_regularizer(L1(0.1))) == np.inf
+    assert row_ratio(p.with_regularizer(ElasticNet(l2=np.zeros(20)))) == np.inf
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "squared", "huber"])
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("free", [0, 1, 2])
+def test_every_shape_finds_a_kind_with_and_without_free_columns(loss, layout, free):
+    """Who chooses divides by l2, which a column without penalty has none of."""
+    rng = np.random.default_rng(0)
+    for n, d in ((20, 60), (60, 50), (150, 60), (400, 50), (2600, 20), (12_000, 15)):
+        A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.3)
+        A[:, d - free :] = 1.0 + np.arange(free)
+        b = np.where(A[:, 0] + rng.standard_normal(n) > 0.0, 1.0, -1.0)
+        for l2 in (1e-6, 1e-2, 10.0):
+            reg = ElasticNet(l2=np.append(np.full(d - free, l2), np.zeros(free)))
+            for one in (reg, L2(l2)) if free == 0 else (reg,):
+                p = Problem(sp.csr_array(A) if layout == "csr" else A, b, loss, one)
+                assert kind_of(p) in ("", *choice.REASONS)
+
+
 def test_corners_are_worth_more_passes_the_more_columns_there_are():
     few, more = (passes_worth(problem_of(4 * d, d, "hinge")) for d in (150, 300))
     assert FEWEST_ROUGH_ASCENT <= few < more <= MOST_ROUGH_ASCENT

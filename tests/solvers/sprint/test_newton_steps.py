@@ -143,7 +143,7 @@ def test_what_it_cannot_do_is_refused(way):
 
 def test_ascent_that_gives_up_is_followed_by_newtons_steps(rng, monkeypatch):
     """Rows alike in nearly all entries: each undoes what another has done."""
-    monkeypatch.setattr(workers, "LITTLE_ASCENT", 0.0)  # or momentum comes to the end, in time
+    monkeypatch.setattr(workers, "LITTLE_SPARSE_ASCENT", 0.0)  # or momentum comes to the end
     monkeypatch.setattr(hardness, "MOST_ASCENT_OF_PIECES", 30.0)
     A = sp.csr_array(np.ones((60, 40)) + 0.05 * rng.standard_normal((60, 40)))
     b = np.sign(rng.standard_normal(60))

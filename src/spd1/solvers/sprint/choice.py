@@ -12,7 +12,14 @@ from ...problem import Problem
 from ..tuning import FEW_LINES, MEDIUM_DATA, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
 from .free import lifted
-from .hardness import few_dense_rows, hard_pieces, in_pieces, row_overlap, row_ratio
+from .hardness import (
+    few_dense_rows,
+    hard_pieces,
+    in_pieces,
+    least_l2,
+    row_overlap,
+    row_ratio,
+)
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
     A_COPY,
@@ -388,12 +395,8 @@ def too_hard_for_products(problem: Problem) -> bool:
     matrices took half the time.
     """
     p, worth = problem, worth_of_a_gram(problem)
-    least = p.mu
-    if least == 0.0:  # but for the columns without penalty
-        l2 = np.asarray(p.reg.l2, dtype=float)
-        least = float(l2[l2 > 0.0].min())
     bend = p.grid.square_sum / p.n / min(p.n, p.d)
-    share = math.sqrt(bend / (least * p.gamma)) / worth
+    share = math.sqrt(bend / (least_l2(p) * p.gamma)) / worth
     if share > UNTRIED_SHARE and trial_pays(p, worth):
         most = (TRIED_DENSE if p.grid.dense else TRIED_SPARSE) * worth
         return products_of_a_step(p, most) > most

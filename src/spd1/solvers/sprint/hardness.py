@@ -29,6 +29,7 @@ __all__ = [
     "few_dense_rows",
     "hard_pieces",
     "in_pieces",
+    "least_l2",
     "passes_worth",
     "row_overlap",
     "row_ratio",
@@ -36,10 +37,23 @@ __all__ = [
 
 
 def row_ratio(problem: Problem) -> float:
-    """Mean of c_i |a_i|^2 / (l2 gamma): how much a row's own square is, beside l2."""
+    """Mean of c_i |a_i|^2 / (l2 gamma): how much a row's own square is, beside l2.
+
+    Columns without l2, an intercept for one, do not count; infinite if none has any.
+    """
     p = problem
     smooth = p.gamma if p.gamma > 0.0 else 1.0
-    return float(p.grid.square_sum / p.n / (p.n * p.mu * smooth))
+    beside = p.n * least_l2(p) * smooth
+    return float(p.grid.square_sum / p.n / beside) if beside > 0.0 else math.inf
+
+
+def least_l2(problem: Problem) -> float:
+    """The smallest l2 of the columns that have one; 0 if none has."""
+    least = problem.mu
+    if least > 0.0 or problem.reg.scalar:
+        return least
+    l2 = np.asarray(problem.reg.l2, dtype=float)
+    return float(np.min(l2, where=l2 > 0.0, initial=math.inf)) if np.any(l2 > 0.0) else 0.0
 
 
 @kernel
