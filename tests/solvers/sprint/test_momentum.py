@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from spd1 import L2, ElasticNet, EpsilonInsensitive, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.losses import as_loss
+from spd1.solvers.sprint import sprint
 from spd1.solvers.sprint.ascent import LOOKS, until_momentum
 from spd1.solvers.sprint.free import FreeAscentWorker, lifted
 from spd1.solvers.sprint.momentum import BEST, FAST_NUMBERS, ON, SINCE, go_on, keep_or_return
@@ -153,3 +154,21 @@ def test_a_centre_stays_where_sums_are_computed_anew():
     assert result.rel_gap <= 1e-5
     assert result.dual <= best * (1.0 + 1e-6)
     assert result.primal <= best + result.gap + 1e-6 * best
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("shape", [(90, 60), (300, 100)])
+def test_who_stops_at_a_gap_gets_one_that_is_no_larger(shape, seed, monkeypatch):
+    """Momentum lets the gap rise again, and a callback hears of looks when the kernel is back."""
+    monkeypatch.setattr(sprint, "ENTRIES_A_CALL", 3e5)
+    p = hard(EpsilonInsensitive(0.1), n=shape[0], d=shape[1], seed=seed)
+    for wanted in np.geomspace(1e-1, 1e-4, 12):
+        heard = []
+
+        def enough(row, wanted=wanted, heard=heard):
+            heard.append(row.rel_gap)
+            return row.rel_gap <= wanted
+
+        result = solve(p, tol=1e-12, callback=enough, random_state=seed)
+        assert sum(gap <= wanted for gap in heard) == 1  # asked once, not again
+        assert result.rel_gap <= wanted

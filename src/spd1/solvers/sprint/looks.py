@@ -83,9 +83,9 @@ def noted(
     )  # fmt: skip
 
 
-def heard(callback: Callable[[Progress], Any], rows: list[Progress]) -> bool:
-    """Tell a callback of some looks, until it asks to stop."""
-    return any(callback(row) for row in rows)
+def heard(callback: Callable[[Progress], Any], rows: list[Progress]) -> Progress | None:
+    """Tell a callback of some looks, until it asks to stop: at which one it did, if any."""
+    return next((row for row in rows if callback(row)), None)
 
 
 def settle(rows: list[Progress], c: Certificate) -> None:

@@ -40,7 +40,7 @@ def by_matrix(
     x, c = found
     rows = [at_the_start(problem, ledger)]
     rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
-    stopped = callback is not None and heard(callback, rows[1:])
+    stopped = callback is not None and heard(callback, rows[1:]) is not None
     status = "converged" if c.rel_gap <= tol else "interrupted" if stopped else ""
     return Sprint(x, c, rows, status, kind)
 
@@ -68,7 +68,7 @@ def sprint_free(
             c = worker.proof()
             ledger.entries += problem.stored  # for v of the y that is mended
             rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
-            if callback is not None and heard(callback, rows[-1:]):
+            if callback is not None and heard(callback, rows[-1:]) is not None:
                 status = "interrupted"
             slow = not at_aim or c.rel_gap > NEARLY_THERE * best or left < 1.0
             if c.rel_gap <= tol or status or slow or ledger.spent:

@@ -20,6 +20,7 @@ from .looks import Sprint, at_the_start, heard, noted, settle
 from .short import by_matrix, sprint_free
 from .squeezed import SqueezedAscentWorker
 from .tuning import (
+    CALLS_BACK,
     DENSE_OF_MUCH,
     ENTRIES_A_CALL,
     ENTRIES_OF_MUCH,
@@ -74,6 +75,7 @@ class Dash:
         self.tol = self.aim = tol
         self.allowed = self.left = self.runner.most_passes  # passes
         self.over = False  # whether it is there, hopeless, or out of passes
+        self.asked = math.inf  # relative gap of the look at which the callback asked to stop
 
     def take_over(self, found: Sprint) -> None:
         """Go on with what another sprint has found."""
@@ -160,11 +162,32 @@ def sprint(
             state.tol = tol
             state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
             c, status = dash(state, problem, ledger, callback, keeper)
+        c = come_back(state, problem, ledger, c)
     except KeyboardInterrupt:
         c, status = interrupted(state, problem, ledger), "interrupted"
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(state.runner.x, c, state.rows, status, state.kind)
+
+
+def come_back(state: Dash, problem: Problem, ledger: Ledger, c: Certificate) -> Certificate:
+    """Go on until the gap is what it was when the callback asked to stop.
+
+    It hears of looks when the kernel has returned, and momentum may have gone farther by then: who
+    stops where a gap is small enough gets one that is.
+    """
+    floor = floor_of(problem)
+    for _ in range(CALLS_BACK):
+        if c.rel_gap <= state.asked or ledger.spent or state.left < 1.0:
+            break
+        kind = next_kind(state.kind, problem) if state.over else ""
+        if kind:
+            state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
+        state.aim = max(state.aim, state.asked)
+        begun = noted(ledger, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        state.rows += entered(begun, called(state, problem, ledger, floor), floor)
+        c = state.runner.certificate(state.rows[-1], floor, state.tol)
+    return c
 
 
 def interrupted(state: Dash, problem: Problem, ledger: Ledger) -> Certificate:
@@ -204,8 +227,9 @@ def dash(
             told = looks if state.rows else looks[1:]  # the first is at the caller's x0
             state.rows += looks
             state.settled(looks[-1])
-            if callback is not None and heard(callback, told):
-                status = "interrupted"
+            asked = None if callback is None else heard(callback, told)
+            if asked is not None:
+                state.asked, status = asked.rel_gap, "interrupted"
         near = state.rows[-1].rel_gap <= state.aim
         if state.over or status or ledger.spent:
             if status and not near and keeper is not None:

@@ -105,6 +105,7 @@ CROWD = 1.5
 SLOW_START = 3.0  # momentum is k / (k + this) in the k-th pass, or round of a cluster
 MEAN_BEND = 0.6  # of the curvature of phi at 0, that rows are taken to have
 APART_ENOUGH = 1.0  # mean moves of a margin in a pass: so far from a kink a row is left out
+CALLS_BACK = 6  # at most, where a kernel went on from the look at which its callback said stop
 SAFE = 0.98  # of tol: what the kernel's own sums must reach
 HARMLESS_DRIFT = 0.01  # of the gap, or of what is asked for: what rounding may have moved it by
 
