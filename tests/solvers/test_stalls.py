@@ -188,6 +188,7 @@ def test_a_fall_back_that_does_not_get_there_gives_back(monkeypatch):
     """
     case, best = (make("logistic", "arrays", "large") for make in (cases.make, cases.best))
     problem = case.problem("dense_c")
+    monkeypatch.setattr(Interior, "price", classmethod(lambda cls, problem: 2e-3))
     assert "then interior" in solve(problem).method
     monkeypatch.setattr(Interior, "most_looks", 2)
     assert not solve(problem, "interior").converged

@@ -213,3 +213,37 @@ def test_the_matrix_of_the_rows_is_taken_where_it_costs_less(rng):
     assert rows_cost_less(1000, 1000, True)
     assert not rows_cost_less(1000, 1000, False)
     assert not rows_cost_less(5000, 1000, True)
+
+
+def test_few_rows_cost_no_more_for_a_column_without_penalty(rng):
+    """Logistic losses on wide data took the matrix of all columns there: seconds a step."""
+    assert rows_cost_less(200, 5000, True, curved=True)
+    assert not rows_cost_less(800, 801, True, curved=True)
+    A = np.column_stack([rng.standard_normal((30, 900)), np.ones(30)])
+    b = np.where(A[:, 0] + rng.standard_normal(30) > 0.0, 1.0, -1.0)
+    p = Problem(A, b, "logistic", ElasticNet(l2=np.append(np.full(900, 1e-3), 0.0)))
+    system = Systems(A, p.reg.l2, np.zeros(901, dtype=bool), True)
+    assert system.by_rows
+    result = solve(p, "interior", tol=1e-9)
+    assert result.converged
+    assert certify(result.x, p, result.y).rel_gap <= 1e-9
+    wide = Interior.price(p)
+    assert 1e-4 < wide < 1.0
+
+
+@pytest.mark.parametrize("shape", [(25, 400), (40, 30)])
+def test_orthogonal_factors_with_a_border_solve_the_equations(shape, rng):
+    n, d = shape
+    A = rng.standard_normal((n, d)) * np.exp(2.0 * rng.standard_normal(d))
+    A = np.column_stack([A, np.ones(n)])
+    H = np.append(np.exp(3.0 * rng.standard_normal(d)), 0.0)
+    q = np.exp(6.0 * rng.standard_normal(n))
+    g, e = rng.standard_normal(d + 1), rng.standard_normal(n)
+    free = H == 0.0
+    for exact in (True, False):
+        system = Bordered(A[:, ~free], A[:, free], free, q, H[~free], exact=exact)
+        dx, p = system.solve(g, e)
+        scale = np.abs(A.T) @ np.abs(p) + np.abs(H * dx) + np.abs(g)
+        assert np.max(np.abs(A.T @ p + H * dx + g) / scale) < 1e-8
+        scale = np.abs(A) @ np.abs(dx) + np.abs(p / q) + np.abs(e)
+        assert np.max(np.abs(A @ dx - p / q - e) / scale) < 1e-8

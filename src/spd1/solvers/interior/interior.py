@@ -36,7 +36,7 @@ from ...certificate.points import (
 from ...certificate.segments import better
 from ...control.steps import NoSteps
 from ...errors import IncompatibleError, ParameterError
-from ...kernel.prices import rates
+from ...kernel.prices import prices, rates
 from ...problem import ROUNDED, Problem
 from ...terms import domain_ends
 from ..base import Method
@@ -44,7 +44,7 @@ from ..tuning import LARGEST_DENSE_COPY
 from .kinks import Kinks, Move
 from .normal import Bordered, Normal
 from .parts import dependent, inverse, loss_curves, middle
-from .systems import Systems, rows_cost_less
+from .systems import Systems, cost_by_columns, cost_by_rows
 from .tuning import (
     BLOCKED,
     DEAR_PROOF,
@@ -57,6 +57,7 @@ from .tuning import (
     NEAR_PROOF,
     NO_PRODUCT,
     NOT_AHEAD,
+    READINGS,
     RECENTRED,
     STEP_SECONDS,
     STEP_SHARE,
@@ -119,13 +120,17 @@ class Interior(Method):
     @classmethod
     def price(cls, problem: Problem) -> float:
         """Seconds that it will take, about."""
-        n, d = problem.n, problem.d
-        step = 1.0 * n * d * min(n, d) + min(n, d) ** 3 / 3.0
-        once = 0.0
-        if problem.reg.plain and problem.loss.conjugate_net and rows_cost_less(n, d, True):
-            step, once = n**3 / 3.0, 1.0 * n * n * d
-        flop, call = FLOP_SECONDS * rates().flop, STEP_SECONDS * rates().call
-        return flop * (once + USUAL_STEPS * step) + USUAL_STEPS * call
+        n, d, curved = problem.n, problem.d, problem.loss.conjugate_net is None
+        cost = cost_by_rows(n, d, problem.reg.plain, curved)
+        columns = cost_by_columns(n, d)
+        # Orthogonal factors of few rows are taken whatever they cost, but for columns without l2.
+        chosen = n < d and curved and len(problem.free_columns) == 0
+        if not chosen and columns.step < cost.step:
+            cost = columns
+        rate = rates()
+        reading = 1.0 * n * d * prices().far_entry
+        step = FLOP_SECONDS * rate.flop * cost.step + READINGS * reading + STEP_SECONDS * rate.call
+        return FLOP_SECONDS * rate.flop * cost.once + USUAL_STEPS * step
 
     def prepare(self, sampling: str) -> None:
         if sampling != "auto":

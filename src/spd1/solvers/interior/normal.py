@@ -188,7 +188,7 @@ class Bordered:
         The others, few.
     free : array of shape (d + k,)
         Which columns of the whole are those of F.
-    q, H, gram
+    q, H, gram, exact
         See ``Normal``.
     """
 
@@ -200,9 +200,10 @@ class Bordered:
         q: np.ndarray,
         H: np.ndarray,
         gram: np.ndarray | None = None,
+        exact: bool = False,
     ) -> None:
         self.F, self.free, self.paid = F, free, ~free
-        self.inner = Normal(A, q, H, True, gram=gram)
+        self.inner = Normal(A, q, H, True, exact=exact, gram=gram)
         nothing = np.zeros(A.shape[1])
         pairs = [self.inner.solve(nothing, column) for column in F.T]
         self.X = np.column_stack([x for x, _ in pairs])
