@@ -9,14 +9,14 @@ from ..kernel.prices import REFERENCE, Prices, prices, rates
 from ..problem import Problem
 from .direct import Direct
 from .interior.interior import Interior
-from .interior.tuning import MANY_COLUMNS
+from .interior.tuning import LARGEST_SYSTEM, MANY_COLUMNS
 from .multipliers import Multipliers
 from .newton.faces.choose import best_face, few_columns, few_rows, few_rows_one_free
 from .newton.learnt import Learnt, learns
 from .newton.smooth import hardness
 from .newton.tuning import LARGEST_ONCE, TALL
 from .sprint.choice import pieces_on_dense_rows
-from .sprint.hardness import row_ratio
+from .sprint.hardness import pieces_without_visits, row_ratio
 from .sprint.sprint import REASONS, kind_of
 from .sprint.tuning import MOST_ADDED_UP, MOST_ENTRIES
 from .sprint.workers import AscentWorker
@@ -240,6 +240,28 @@ def rows_in_pieces(problem: Problem) -> bool:
     return p.d <= MOST_ADDED_UP and p.n > SQUARE * p.d and pieces_on_dense_rows(p)
 
 
+def pieces_of_few_rows(problem: Problem) -> bool:
+    """Whether few rows have a loss in quadratic pieces.
+
+    Steps in their span take a row into its piece and out of it again: 2 to 300 times the time of
+    Newton's method on the dual, where pieces are bounds (Huber, both squared losses, to 1e-3, 1e-6
+    and 1e-13).
+    """
+    p = problem
+    return p.gamma > 0.0 and p.loss.conjugate_net is not None and not p.loss.quadratic
+
+
+def pieces_of_large_systems(problem: Problem) -> bool:
+    """Whether a loss in pieces on sparse data has no other way: not the matrix of anything.
+
+    Newton's method on the dual had not begun to converge there when learnt curvature was at 1e-6.
+    """
+    p = problem
+    if min(p.n, p.d) <= LARGEST_SYSTEM or p.grid.dense or not pieces_without_visits(p):
+        return False
+    return not Learnt.objection(p)
+
+
 def first_taken(problem: Problem, tol: float = 1e-6) -> tuple[str, str]:
     """Name of the method that ``auto`` begins with and the reason, in a few words."""
     kind = kind_of(problem, tol)
@@ -256,7 +278,7 @@ def pick(problem: Problem) -> tuple[str, str]:
     smooth = p.gamma > 0 or p.label_kind == "count"
     if p.gamma > 0 and not p.loss.quadratic and tied_rows_win(p):
         return "rows", "smooth loss, l2 > 0, sparse, at least as many columns as rows"
-    if smooth and few_rows(p):
+    if smooth and few_rows(p) and not pieces_of_few_rows(p):
         return "few-rows", "few rows and l2 alone: Newton in the span of the rows"
     if few_rows_one_free(p):
         return "few-rows", "few rows, l2 but for one column: Newton in the span of the rows"
@@ -293,6 +315,8 @@ def pick(problem: Problem) -> tuple[str, str]:
     dense = p.stored >= DENSE_ENOUGH * p.n * p.d
     if easy and dense and face == "dual" and p.n > p.d:
         return "rows", "quadratic pieces, l2 > 0, dense, more rows than columns"
+    if pieces_of_large_systems(p):
+        return "learnt", "quadratic pieces, l2 > 0, sparse, many rows and columns"
     if face == "dual" and square_and_hard(p):
         return "interior", "a loss in pieces, square data, a small l2: one matrix of the rows"
     if face == "dual":

@@ -9,12 +9,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from spd1 import L2, ElasticNet, Problem, certify, solve
+from spd1 import L2, ElasticNet, Huber, Problem, SquaredEpsilonInsensitive, certify, solve
 from spd1.errors import DataError, IncompatibleError
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES
 from spd1.solvers.sprint import choice, hardness, workers
 from spd1.solvers.sprint.ascent import LOOKS
+from spd1.solvers.sprint.newton_cg import telling
+from spd1.solvers.sprint.tuning import TELLING_ROWS
 from spd1.solvers.sprint.workers import NewtonCGWorker, NewtonGramWorker
 from support import oracle
 
@@ -69,10 +71,10 @@ def test_the_first_step_is_newtons(way, layout, loss, free):
     worker.run((1e-300, 0.0, 1.0, math.inf), np.empty((LOOKS, 4)))  # looks, but takes no step
     assert not np.any(worker.x)
     worker = WAYS[way](p, key_of(0))
-    worker.products = (200, 200, 200)  # tall data would be left to others after six
+    worker.products = (200, 200, 200, 0)  # tall data would be left to others after six
     first = 2.0  # passes, up to the look after a step
     if way == "newton-gram":  # with a matrix from the start, and with all rows in it
-        worker.told[:], worker.stride, worker.products, first = (1, 0), 1, (1, 1, 1), 3.0
+        worker.told[:], worker.stride, worker.products, first = (1, 0), 1, (1, 1, 1, 0), 3.0
     worker.run((1e-300, 0.0, first, math.inf), np.empty((LOOKS, 4)))
     A, l2 = dense_of(p), np.broadcast_to(np.asarray(p.reg.l2, dtype=float), (p.d,))
     nothing = np.zeros(p.n)
@@ -103,7 +105,8 @@ def test_bounds_of_looks_hold_and_the_end_is_the_optimum(way, layout, loss, free
     p = problem_of(loss, free=free, layout=LAYOUTS[layout], l2=0.003)
     best = solve(p, "newton", tol=1e-12)
     worker, record = WAYS[way](p, key_of(0)), np.empty((LOOKS, 4))
-    worker.products = (200, 200, 200)  # tall data would be left to others after six
+    # Tall data would be left to others after six.
+    worker.products = (200, 200, 200, worker.products[3])
     looks, _ = worker.run((1e-9, 0.0, math.inf, math.inf), record)
     assert np.all(record[:looks, 1] >= best.dual - 1e-12)
     if not free:  # what lacks of balance is left to the certificate
@@ -244,3 +247,38 @@ def test_some_rows_tell_the_curvature_of_all(free, monkeypatch):
     gradient = A.T @ (p.c * slopes(p, A @ worker.x)) + l2 * worker.x
     assert np.abs(gradient).max() <= 1e-5
     assert certify(worker.x, p, worker.y).rel_gap <= 1e-7
+
+
+def test_a_matrix_is_of_as_many_rows_with_curvature_as_tell():
+    """A sample of rows beyond their corners is a matrix of nothing."""
+    h = np.zeros(4000)
+    h[::10] = 1.0
+    assert telling(np.ones(4000), 20, 5) == 20
+    assert telling(h, 20, 5) == len(h[::10]) // (TELLING_ROWS * 5)
+    assert telling(np.zeros(4000), 20, 5) == 1
+
+
+@pytest.mark.parametrize("loss", [Huber(0.05), SquaredEpsilonInsensitive(0.05)], ids=str)
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("free", [0, 1])
+def test_losses_in_pieces_end_where_few_rows_bend(loss, layout, free, rng):
+    """Most rows are beyond their corners at first: steps were as long as the data allows."""
+    A = rng.standard_normal((1500, 40)) * (rng.random((1500, 40)) < 0.3)
+    b = A @ rng.standard_normal(40) + rng.standard_t(2, 1500)
+    l2 = np.append(np.full(40, 1e-7), np.zeros(free))
+    A = np.column_stack([A, np.ones((1500, free))])
+    p = Problem(sp.csr_array(A) if layout == "csr" else A, b, loss, ElasticNet(l2=l2))
+    found = solve(p, tol=1e-8)
+    assert found.converged
+    assert "newton-" in found.method
+    assert "," not in found.method  # nobody else was asked
+    assert certify(found.x, p, found.y).rel_gap <= 1.01e-8
+
+
+@pytest.mark.parametrize("loss", [Huber(0.3), SquaredEpsilonInsensitive(0.3)], ids=str)
+def test_few_rows_of_losses_in_pieces_go_to_the_dual(loss, rng):
+    A = rng.standard_normal((40, 200))
+    p = Problem(A, A[:, 0] + rng.standard_normal(40), loss, L2(1e-4))
+    found = solve(p, tol=1e-10)
+    assert found.converged
+    assert "on the dual" in found.method

@@ -6,7 +6,7 @@ Set on the cases of tests/design/test_intercept.py and with ``benchmarks/estimat
 from __future__ import annotations
 
 # Newton's method in everything at once
-LARGEST_JOINT = 2000  # rows or columns of a dense factor
+LARGEST_JOINT = 2500  # rows or columns of a dense factor
 DAMPINGS = (1e-15, 1e-12, 1e-9)  # of each diagonal entry, until the factor exists
 FAINTEST_SCALE = 1e-15  # of the first scale: below it the data is fitted exactly
 MOST_JOINT_STEPS = 100

@@ -57,7 +57,7 @@ from .tuning import (
     NEAR_PROOF,
     NO_PRODUCT,
     NOT_AHEAD,
-    READINGS,
+    READINGS_A_STEP,
     RECENTRED,
     STEP_SECONDS,
     STEP_SHARE,
@@ -129,7 +129,11 @@ class Interior(Method):
             cost = columns
         rate = rates()
         reading = 1.0 * n * d * prices().far_entry
-        step = FLOP_SECONDS * rate.flop * cost.step + READINGS * reading + STEP_SECONDS * rate.call
+        step = (
+            FLOP_SECONDS * rate.flop * cost.step
+            + READINGS_A_STEP * reading
+            + STEP_SECONDS * rate.call
+        )
         return FLOP_SECONDS * rate.flop * cost.once + USUAL_STEPS * step
 
     def prepare(self, sampling: str) -> None:

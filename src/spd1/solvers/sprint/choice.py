@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from ...kernel.prices import prices, rates
-from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ..tuning import FEW_LINES, MEDIUM_DATA, SQUARE, VERY_TALL
 from .factor import few_tall_columns, one_factor
@@ -17,8 +16,10 @@ from .hardness import (
     hard_pieces,
     in_pieces,
     least_l2,
+    pieces_without_visits,
     row_overlap,
     row_ratio,
+    visited,
 )
 from .trial import products_of_a_step, trial_pays
 from .tuning import (
@@ -102,12 +103,6 @@ __all__ = [
     "steps_do_better",
 ]
 
-#: Losses that most fits are about: a kernel takes seconds to compile.
-WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
-#: On sparse rows the others take four times as long to 1e-3.
-WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
-
-
 REASONS = {
     "ascent": "row by row in one kernel, x tied to y",
     "descent": "column by column in one kernel",
@@ -136,9 +131,9 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return ""
     if one_factor(p):
         return "factor"
-    much = p.grid.dense and p.stored > FEW_ENTRIES
-    if type(p.loss) not in (WORTH_A_KERNEL if much else WORTH_ON_SPARSE_ROWS):
-        return newton_kind(p) if p.stored <= MOST_ENTRIES and newton_suits(p) else ""
+    if not visited(p):
+        steps = p.stored <= MOST_ENTRIES and (newton_suits(p) or pieces_without_visits(p))
+        return newton_kind(p) if steps and not NewtonCGWorker.objection(p) else ""
     if swept_with_an_intercept(p):
         return "descent"
     near = lifted(p)

@@ -9,12 +9,14 @@ import numpy as np
 from ...data.strides import line_dot
 from ...kernel.jit import kernel
 from ...kernel.prices import prices, rates
+from ...losses import EpsilonInsensitive, Hinge, Logistic, Squared, SquaredHinge
 from ...problem import Problem
 from ..interior.tuning import FLOP_SECONDS, LARGEST_SYSTEM, USUAL_STEPS
 from ..newton.tuning import FEW_ROWS, TALL, WIDE
 from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY, VERY_TALL
 from .tuning import (
     FEW_ENTRIES,
+    FEW_PIECES,
     FEWEST_OVERLAP_ROWS,
     FEWEST_ROUGH_ASCENT,
     HARD_PIECES,
@@ -31,9 +33,24 @@ __all__ = [
     "in_pieces",
     "least_l2",
     "passes_worth",
+    "pieces_without_visits",
     "row_overlap",
     "row_ratio",
+    "straight_beyond",
+    "visited",
 ]
+
+#: Losses that most fits are about: a kernel takes seconds to compile.
+WORTH_A_KERNEL = (Logistic, Hinge, SquaredHinge, Squared)
+#: On sparse rows the others take four times as long to 1e-3.
+WORTH_ON_SPARSE_ROWS = (*WORTH_A_KERNEL, EpsilonInsensitive)
+
+
+def visited(problem: Problem) -> bool:
+    """Whether there is a kernel that visits rows of such a loss."""
+    p = problem
+    much = p.grid.dense and p.stored > FEW_ENTRIES
+    return type(p.loss) in (WORTH_A_KERNEL if much else WORTH_ON_SPARSE_ROWS)
 
 
 def row_ratio(problem: Problem) -> float:
@@ -119,6 +136,27 @@ def in_pieces(problem: Problem) -> bool:
     return p.gamma > 0.0 and p.mu > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
 
 
+def straight_beyond(problem: Problem) -> bool:
+    """Whether the loss is quadratic and goes on as straight lines, as Huber's does."""
+    p = problem
+    return (
+        p.gamma > 0.0 and math.isfinite(p.loss.L) and not (p.loss.quadratic or p.loss.probabilities)
+    )
+
+
+def pieces_without_visits(problem: Problem) -> bool:
+    """Whether a loss in quadratic pieces has many rows and no kernel that visits them.
+
+    Huber and squared insensitive losses on sparse data with n >= d: Newton's method on the dual,
+    which had these, took 1.1 to 300 times as long as Newton's steps. With fewer rows, and on dense
+    data with less than four rows a column, it was the faster one as often.
+    """
+    p = problem
+    if p.gamma == 0.0 or p.loss.quadratic or p.loss.probabilities or visited(p):
+        return False
+    return p.n >= (FEW_PIECES * p.d if p.grid.dense else p.d) and least_l2(p) > 0.0
+
+
 def hard_pieces(problem: Problem) -> bool:
     """Whether l2 hardly holds the rows of such a problem back.
 
@@ -128,7 +166,9 @@ def hard_pieces(problem: Problem) -> bool:
     on little dense data any way is short; few dense rows have a small matrix of the rows.
     """
     p = problem
-    if not in_pieces(p) or (p.grid.dense and p.stored <= LARGE_DATA) or few_dense_rows(p):
+    if not in_pieces(p) or not visited(p) or few_dense_rows(p):
+        return False
+    if p.grid.dense and p.stored <= LARGE_DATA:
         return False
     tall = TALL if p.grid.dense else VERY_TALL
     return p.n <= tall * p.d and row_ratio(p) > HARD_PIECES

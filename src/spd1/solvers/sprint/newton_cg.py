@@ -43,6 +43,7 @@ from .tuning import (
     RARE,
     SHORTER,
     STEPS_THAT_TELL,
+    TELLING_ROWS,
     TO_ROUNDING,
     UNMOVED,
 )
@@ -133,6 +134,16 @@ def sums_of_pairs(A, h, c, stride, l2, D, H):
     for j in range(len(H)):
         if D[j] > 0.0 and H[j, j] * D[j] < RARE:
             H[j, j] = 1.0 / D[j]
+
+
+@helper
+def telling(h, stride, d):
+    """Every how many rows tell enough of d columns: rows without curvature tell nothing."""
+    curved_rows = 0
+    for i in range(len(h)):
+        if h[i] > 0.0:
+            curved_rows += 1
+    return max(1, min(stride, curved_rows // (TELLING_ROWS * d)))
 
 
 @helper
@@ -238,9 +249,10 @@ def newton_steps(
         Whether H is in use, and whether it is of a step near enough; kept from call to call.
     bound : float
         The dual objective at best_y.
-    products : (int, int, int)
+    products : (int, int, int, int)
         That conjugate gradients may take for a step, one that would take more is the last; where
-        there may be an H, until it is made, and until it is made anew.
+        there may be an H, until it is made, and until it is made anew. How often a step may be
+        moved to where the objective is lowest along it.
     limits : (tol, floor, most passes of this call, most passes in all)
     x, u : arrays
         Where to start, and the end: x and A x.
@@ -257,7 +269,7 @@ def newton_steps(
     """
     tol, floor, budget, _ = limits
     hard, last = False, tol >= TO_ROUNDING  # where x is asked for, one more step than gaps tell
-    most, untold, trusted = products
+    most, untold, trusted, along = products
     may = len(H) > 0
     n, d = len(u), len(x)
     G, D, B, s = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
@@ -269,7 +281,7 @@ def newton_steps(
     for i in range(n):
         As[i] = 0.0
     while looks < LOOKS:
-        step, now, kept, back, more = 1.0, math.inf, 0.0, False, MOST_ALONG if n < d else 0
+        step, now, kept, back, more = 1.0, math.inf, 0.0, False, along
         for halves in range(MOST_HALVES + MOST_ALONG + 1):
             at = moved(u, As, step, b, c, loss, trial, y, h)
             for j in range(d):
@@ -306,10 +318,11 @@ def newton_steps(
             sums_of_columns(A, y, h, c, f, at_free, l2, G, D, B)
             passes += 1.0
             if told[0] > told[1]:
-                sums_of_pairs(A, h, c, stride, l2, D, H)
+                every = telling(h, stride, d)
+                sums_of_pairs(A, h, c, every, l2, D, H)
                 factorise(H)
                 told[1] = 1
-                passes += 1.0 / stride
+                passes += 1.0 / every
             for j in range(d):
                 r[j] = -G[j] - l2[j] * x[j]
             if f < 0:
@@ -363,14 +376,14 @@ def newton_steps(
             passes += 2.0
             if not bend > 0.0:
                 break
-            along = after / bend
+            length = after / bend
             left = 0.0
             for j in range(d):
-                s[j] += along * p[j]
-                r[j] -= along * q[j]
+                s[j] += length * p[j]
+                r[j] -= length * q[j]
                 left += 0.5 * r[j] * r[j] * over[j]
             for i in range(n):
-                As[i] += along * Ap[i]
+                As[i] += length * Ap[i]
             hard = left > enough
             if may and hard and k + 1 >= (trusted if told[0] > 0 else untold):
                 told[0], told[1], hard = 1, 0, False  # this step is good enough

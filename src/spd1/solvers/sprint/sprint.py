@@ -162,7 +162,8 @@ def sprint(
             state.tol = tol
             state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
             c, status = dash(state, problem, ledger, callback, keeper)
-        c = come_back(state, problem, ledger, c)
+        if status == "interrupted" and keeper is None:  # else it goes on from there later
+            c = come_back(state, problem, ledger, c)
     except KeyboardInterrupt:
         c, status = interrupted(state, problem, ledger), "interrupted"
     settle(state.rows, c)

@@ -221,6 +221,7 @@ ENOUGH_DESCENT = 1e-4  # of what the slope promises
 # data with more rows than columns 0.95 and 1.0, 0.75 to 1.7
 LOW_ENOUGH, LONGER, SHORTER, MOST_ALONG = 0.1, 4.0, 0.25, 3
 MOST_NEWTON_CG = 600.0  # passes, then others, ...
+NEWTON_CG_ALONE = 2000.0  # ... of losses in pieces that others take far longer with, ...
 MORE_BY_MATRIX = 4.0  # times as many where there is a matrix: products are few in the end
 SMALL_WORK = 2e7  # ... or so many visits to an entry of little data: 20 ms
 LITTLE_STEP = 2e5  # visits to an entry that a step may always take: 0.2 ms, others begin with 1 ms

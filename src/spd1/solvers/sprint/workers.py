@@ -20,7 +20,14 @@ from ..order import rows_a_block
 from ..tuning import FEW_LINES, SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
-from .hardness import few_dense_rows, hard_pieces, in_pieces, passes_worth
+from .hardness import (
+    few_dense_rows,
+    hard_pieces,
+    in_pieces,
+    passes_worth,
+    pieces_without_visits,
+    straight_beyond,
+)
 from .momentum import FAST_NUMBERS, OTHERS
 from .newton_cg import newton_steps
 from .proof import fresh_pair
@@ -48,10 +55,12 @@ from .tuning import (
     LITTLE_WORK,
     MATRICES_WORTH,
     MORE_BY_MATRIX,
+    MOST_ALONG,
     MOST_DESCENT,
     MOST_NEWTON_CG,
     MOST_TALL_DESCENT,
     MOST_TRIED_DESCENT,
+    NEWTON_CG_ALONE,
     NEWTON_CG_OF_PIECES,
     PRODUCTS_A_STEP,
     PRODUCTS_OF_PIECES,
@@ -330,6 +339,16 @@ def worth_of_a_gram(problem: Problem) -> float:
     return matrix_in_products(p) + calls
 
 
+def steps_along(problem: Problem) -> int:
+    """How often a step of Newton's is moved to where the objective is lowest along it.
+
+    Rows that are few, and rows far away whose loss is straight there, tell too little of how far a
+    step should go. On tall data with squared hinges it was no gain.
+    """
+    p = problem
+    return MOST_ALONG if p.n < p.d or straight_beyond(p) else 0
+
+
 class NewtonCGWorker:
     """The kernel of smooth losses and l2, one column without it, and its state."""
 
@@ -358,10 +377,12 @@ class NewtonCGWorker:
         usual, worth = MOST_NEWTON_CG, worth_of_a_gram(p)
         if hard_pieces(p):  # visits are next, and not a matrix
             usual, worth = NEWTON_CG_OF_PIECES, PRODUCTS_OF_PIECES
+        elif pieces_without_visits(p):
+            usual, worth = NEWTON_CG_ALONE, math.inf
         self.most_passes = max(usual, SMALL_WORK / p.stored)
         most = min(PRODUCTS_A_STEP, VISITS_A_STEP / p.stored, worth)
         most = int(max(FEWEST_PRODUCTS, most, LITTLE_STEP / p.stored))
-        self.products = (most, most, most)
+        self.products = (most, most, most, steps_along(p))
         self.H, self.told, self.stride = np.empty((0, 0)), np.zeros(2, dtype=np.int64), 1
         self.rebuild()
         self.free, self.at_free = -1, np.zeros(1)
@@ -456,5 +477,5 @@ class NewtonGramWorker(NewtonCGWorker):
         share = UNTOLD_DENSE if p.grid.dense else UNTOLD_SPARSE
         untold = int(max(FEWEST_UNTOLD, share * worth))
         trusted = int(max(FEWEST_TRUSTED, TRUSTED_SHARE * worth))
-        self.products = (PRODUCTS_A_STEP, untold, trusted)
+        self.products = (PRODUCTS_A_STEP, untold, trusted, steps_along(p))
         self.H, self.stride = np.zeros((p.d, p.d)), max(1, p.n // (TELLING_ROWS * p.d))
