@@ -105,6 +105,7 @@ class Race:
     reg: Any
     value: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
     intercept: bool = True
+    alone: bool = False  # whether models are certified without our dual point
 
     @cached_property
     def labels(self) -> list[np.ndarray]:
@@ -131,7 +132,7 @@ class Race:
         duals = np.atleast_2d(self.tight.dual_coef_)
         levels = point.level[:, None] if self.intercept else np.zeros((len(point.coef), 0))
         return max(
-            float(spd1.certify(x, problem, y).rel_gap)
+            float(spd1.certify(x, problem, None if self.alone else y).rel_gap)
             for x, problem, y in zip(
                 np.hstack([point.coef, levels]), self.problems, duals, strict=True
             )
