@@ -18,9 +18,7 @@ DAMPED = 1e-14  # of the diagonal, added to factors: columns may be dependent
 MOST_HALVINGS = 20  # of a step, in its line search
 NOT_AHEAD = 0.1  # of the gap: products of losses that are no quadratics do not fall below it
 ORTHOGONAL = 3.0  # times n^2 (n + d): multiplications of orthogonal factors by rows, for the price
-READINGS_A_STEP = (
-    12.0  # of the data in a step, for its price: on few rows they cost more than factors
-)
+READINGS_A_STEP = 12.0  # of the data, for its price: on few rows they cost more than factors
 FLOP_SECONDS = 5e-11  # of a multiplication and addition in its products and factors
 STEP_SECONDS = 2e-4  # of a step, however small
 BLOCKED = 0.1  # a step shorter than this share says that products differ too much, ...
