@@ -14,7 +14,13 @@ from spd1.solvers.sprint.choice import kind_of, next_kind
 from spd1.solvers.sprint.hardness import hard_pieces, passes_worth, row_overlap, row_ratio
 from spd1.solvers.sprint.momentum import FAST_NUMBERS, OTHERS, crowded
 from spd1.solvers.sprint.sprint import Dash
-from spd1.solvers.sprint.tuning import FEWEST_ROUGH_ASCENT, MOST_ASCENT, MOST_ROUGH_ASCENT
+from spd1.solvers.sprint.tuning import (
+    FEW_ROUGH_LINES,
+    FEWEST_ROUGH_ASCENT,
+    MOST_ASCENT,
+    MOST_ROUGH_ASCENT,
+    MOST_ROUGH_SPARSE,
+)
 from spd1.solvers.sprint.workers import AscentWorker
 
 
@@ -62,7 +68,7 @@ def test_corners_are_worth_more_passes_the_more_columns_there_are():
     assert FEWEST_ROUGH_ASCENT <= few < more <= MOST_ROUGH_ASCENT
     assert passes_worth(problem_of(30, 20, "hinge")) == FEWEST_ROUGH_ASCENT
     rows = sp.random_array((4000, 3500), density=1e-2, rng=np.random.default_rng(0), format="csr")
-    assert passes_worth(Problem(rows, np.ones(4000), "hinge", L2(1.0))) == MOST_ROUGH_ASCENT
+    assert passes_worth(Problem(rows, np.ones(4000), "hinge", L2(1.0))) == MOST_ROUGH_SPARSE
     assert passes_worth(problem_of(400, 150, "logistic")) == MOST_ASCENT
 
 
@@ -257,3 +263,13 @@ def test_either_way_an_elastic_net_is_certified(power):
     result = solve(problem, tol=1e-8)
     assert result.converged
     assert result.rel_gap <= 1e-8
+
+
+def test_few_entries_are_no_reason_to_leave_many_rows_and_columns_soon():
+    """What others would take follows from rows and columns, not from entries."""
+    few, many = (
+        Problem(sp.eye_array(n, format="csr"), np.ones(n), "hinge", L2(1e-6))
+        for n in (FEW_ROUGH_LINES, 2 * FEW_ROUGH_LINES)
+    )
+    assert passes_worth(few) == FEWEST_ROUGH_ASCENT
+    assert passes_worth(many) > 10.0 * FEWEST_ROUGH_ASCENT

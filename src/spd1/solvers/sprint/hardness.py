@@ -17,6 +17,7 @@ from ..tuning import LARGE_DATA, LARGEST_DENSE_COPY, VERY_TALL
 from .tuning import (
     FEW_ENTRIES,
     FEW_PIECES,
+    FEW_ROUGH_LINES,
     FEWEST_OVERLAP_ROWS,
     FEWEST_ROUGH_ASCENT,
     HARD_PIECES,
@@ -24,6 +25,7 @@ from .tuning import (
     MOST_ASCENT_OF_PIECES,
     MOST_OVERLAP_ROWS,
     MOST_ROUGH_ASCENT,
+    MOST_ROUGH_SPARSE,
     OVERLAP_SHARE,
 )
 
@@ -189,11 +191,12 @@ def rough_passes(problem: Problem) -> float:
     SciPy's linear algebra.
     """
     p, at, least = problem, prices(), min(problem.n, problem.d)
-    if p.stored <= FEW_ENTRIES:
+    if p.stored <= FEW_ENTRIES and least <= FEW_ROUGH_LINES:
         return FEWEST_ROUGH_ASCENT
+    most = MOST_ROUGH_ASCENT if p.grid.dense else MOST_ROUGH_SPARSE
     if least > LARGEST_SYSTEM or p.n * p.d > LARGEST_DENSE_COPY:
-        return MOST_ROUGH_ASCENT
+        return most
     entry = at.entry if p.grid.dense else at.sparse_entry
     flops = USUAL_STEPS * float(p.n) * p.d * least
     passes = flops * FLOP_SECONDS * rates().flop / (entry * p.stored)
-    return min(max(passes, FEWEST_ROUGH_ASCENT), MOST_ROUGH_ASCENT)
+    return min(max(passes, FEWEST_ROUGH_ASCENT), most)

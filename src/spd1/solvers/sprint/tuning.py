@@ -51,6 +51,9 @@ MOST_ASCENT = 60.0  # passes, then others: smooth losses; ...
 # visits took 0.1 to 0.9 of the time of what was taken after 200 passes on 21 of 22 draws; sparse
 # data, 300,000 entries, 0.06 to 0.9 on 12 of 12
 FEWEST_ROUGH_ASCENT, MOST_ROUGH_ASCENT = 200.0, 5000.0
+# On sparse data more; the fewest on little data only up to so many rows or columns, whichever are
+# fewer: Newton's method on the dual of 12,293 x 9,839, two entries a row, took 18 s instead of 0.1
+MOST_ROUGH_SPARSE, FEW_ROUGH_LINES = 12_000.0, 500
 LITTLE_ASCENT = 6e6  # or so many visits to an entry of little data: less than others begin with
 # The same of sparse data, where others take longer: a hinge on 2778 x 383 is there after 150 passes
 # that had been given up at a pace of twice as many, and took 66 ms instead of 8
