@@ -3,6 +3,7 @@
     python benchmarks/regret.py --seeds 0-59                  every problem, then percentiles
     python benchmarks/regret.py --seeds 0-59 --most 1.5e5     those of at most so many entries
     python benchmarks/regret.py --seeds 0-59 --tols 1e-3,1e-9
+    python benchmarks/regret.py --seeds 0-59 --loss huber     elastic nets with that loss and no l1
 
 Whole fits, data validated inside the clock, in the layout that race.py hands over. Processor time,
 methods in turns, the shortest of several: other processes on the machine matter little. A method
@@ -15,6 +16,7 @@ import argparse
 import math
 import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,7 @@ def arguments() -> argparse.Namespace:
     add("--most", type=float, default=math.inf, help="skip problems with more stored entries")
     add("--least", type=float, default=0, help="skip problems with fewer stored entries")
     add("--tols", default=TOLS, help=f"relative gaps, with commas (default {TOLS})")
+    add("--loss", default="", help="take elastic nets, without their l1, with this loss instead")
     add("--only", default="", help="beginning of the kind of problem, such as l2-hinge")
     return parser.parse_args()
 
@@ -121,9 +124,11 @@ def main() -> None:
     regrets: dict[float, list[float]] = {tol: [] for tol in tols}
     for number in numbers(options.seeds):
         seed = Seed(number)
-        if not seed.name.startswith(options.only):
+        if not seed.name.startswith("elastic-net" if options.loss else options.only):
             continue
         one = instance_of(seed)
+        if options.loss:
+            one = replace(one, loss=options.loss, l1=0.0)
         if not options.least <= stored_in(one) <= options.most:
             continue
         kind = "sparse" if one.sparse else "dense"

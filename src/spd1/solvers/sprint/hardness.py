@@ -132,18 +132,20 @@ def few_dense_rows(problem: Problem) -> bool:
     return bool(p.grid.dense and p.n <= FEW_ROWS and WIDE * p.n <= p.d)
 
 
-def in_pieces(problem: Problem) -> bool:
-    """Whether the loss is made of quadratic pieces, as a squared hinge is, and there is l2."""
+def pieces_of(problem: Problem) -> bool:
+    """Whether the loss is made of quadratic pieces, as a squared hinge is."""
     p = problem
-    return p.gamma > 0.0 and p.mu > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
+    return p.gamma > 0.0 and not (p.loss.quadratic or p.loss.probabilities)
+
+
+def in_pieces(problem: Problem) -> bool:
+    """The same, and l2 > 0 for every column."""
+    return problem.mu > 0.0 and pieces_of(problem)
 
 
 def straight_beyond(problem: Problem) -> bool:
     """Whether the loss is quadratic and goes on as straight lines, as Huber's does."""
-    p = problem
-    return (
-        p.gamma > 0.0 and math.isfinite(p.loss.L) and not (p.loss.quadratic or p.loss.probabilities)
-    )
+    return math.isfinite(problem.loss.L) and pieces_of(problem)
 
 
 def pieces_without_visits(problem: Problem) -> bool:
@@ -154,7 +156,7 @@ def pieces_without_visits(problem: Problem) -> bool:
     data with less than four rows a column, it was the faster one as often.
     """
     p = problem
-    if p.gamma == 0.0 or p.loss.quadratic or p.loss.probabilities or visited(p):
+    if not pieces_of(p) or visited(p):
         return False
     return p.n >= (FEW_PIECES * p.d if p.grid.dense else p.d) and least_l2(p) > 0.0
 
