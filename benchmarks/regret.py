@@ -35,6 +35,8 @@ METHODS = (
     "newton",
     "multipliers",
     "few-rows",
+    "learnt",
+    "interior",
 )
 TOLS = "1e-3,1e-6"
 MOST_SECONDS = 5.0  # of a run

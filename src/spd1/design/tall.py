@@ -27,7 +27,7 @@ from ..regularizers import ElasticNet
 from ..result import Result, Trace
 from ..solvers.newton.linalg.cholesky import damped_cholesky, solve_by
 from ..solvers.newton.tuning import FEW_COLUMNS, TALL_GRAM
-from ..solvers.sprint.factor import on_gram
+from ..solvers.sprint.gram import on_gram
 from ..solvers.sprint.looks import at_the_start, heard, noted
 from .tuning import FEWEST_READINGS, LEAST_DEVIATION, LOOSE_TOL, SHARP_TOL
 

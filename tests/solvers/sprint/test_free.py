@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from spd1 import L2, ElasticNet, EpsilonInsensitive, Problem, certify, solve
 from spd1.kernel.rng import key_of
 from spd1.losses import LOSSES, as_loss
-from spd1.solvers.sprint import factor
 from spd1.solvers.sprint.choice import BY_STEPS
-from spd1.solvers.sprint.factor import by_gram
 from spd1.solvers.sprint.free import FreeAscentWorker, lifted
 from spd1.solvers.sprint.sprint import kind_of
 from support import oracle
@@ -121,32 +119,6 @@ def test_ridge_by_one_factor_solves_the_normal_equations(weights):
     expected = np.linalg.solve(A.T @ (c[:, None] * A) + 0.3 * np.eye(7), A.T @ (c * b))
     np.testing.assert_allclose(result.x, expected, rtol=1e-10)
     assert result.rel_gap <= 1e-12
-
-
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize(("l1", "l2"), [(0.05, 0.0), (0.02, 0.3), (10.0, 0.0)])
-def test_a_lasso_by_one_gram_matrix_has_no_pull_left(weights, l1, l2):
-    rng = np.random.default_rng(5)
-    A, b = rng.standard_normal((90, 12)) @ rng.standard_normal((12, 12)), rng.standard_normal(90)
-    c = rng.random(90) if weights else np.ones(90)
-    c = c / c.sum()
-    p = Problem(A, b, "squared", ElasticNet(l1=l1, l2=l2), c * 90 if weights else None)
-    x, proof = by_gram(p, 1e-10)
-    pull = A.T @ (c * (A @ x - b)) + l2 * x
-    assert proof.rel_gap <= 1e-10
-    assert np.abs(pull).max() <= l1 * (1.0 + 1e-4)
-    np.testing.assert_allclose(pull[x != 0.0], -l1 * np.sign(x[x != 0.0]), rtol=1e-4)
-
-
-def test_a_gram_matrix_that_is_not_enough_leaves_the_best_it_has(monkeypatch):
-    rng = np.random.default_rng(6)
-    A, b = rng.standard_normal((90, 12)), rng.standard_normal(90)
-    p = Problem(A, b, "squared", ElasticNet(l1=0.02))
-    monkeypatch.setattr(factor, "minimise_on_gram", lambda *_: 0.0)  # nothing is gained
-    x, proof = by_gram(p, 1e-10)
-    assert not x.any()
-    assert proof.primal == pytest.approx(p.primal(x))
-    assert proof.rel_gap > 1e-10
 
 
 def test_losses_that_are_no_squares_take_no_factor():

@@ -12,7 +12,8 @@ import spd1
 from spd1.kernel import prices as module
 from spd1.kernel.prices import REFERENCE, prices, rates
 from spd1.solvers.newton.charges import charges
-from spd1.solvers.sprint.choice import gram_is_cheap, kind_of, too_hard_for_products
+from spd1.solvers.sprint.choice import kind_of, too_hard_for_products
+from spd1.solvers.sprint.gram import by_gram, dense_sweeps
 from spd1.solvers.sprint.trial import products_of_a_step, trial_pays
 from spd1.solvers.sprint.workers import worth_of_a_gram
 
@@ -67,23 +68,23 @@ def test_a_matrix_of_sparse_rows_follows_pairs_flops_and_calls(rng, charge):
     assert worth_of_a_gram(p) == pytest.approx(0.5 * usual)
 
 
-@pytest.mark.parametrize(("flop", "cheap"), [(0.01, True), (100.0, False)])
-def test_least_squares_take_a_gram_matrix_where_flops_are_cheap(flop, cheap, rng, charge):
-    row_major = tall(rng, "squared", spd1.L1(1e-2))
-    p = spd1.Problem(np.asfortranarray(row_major.A.values), row_major.b, "squared", spd1.L1(1e-2))
+@pytest.mark.parametrize(("flop", "swept"), [(0.01, False), (100.0, True)])
+def test_a_matrix_of_columns_gives_way_to_sweeps_where_flops_are_dear(flop, swept, rng, charge):
+    p = tall(rng, "squared", spd1.L1(1e-2))  # most columns move
     charge(flop=flop)
-    assert gram_is_cheap(p) == cheap
-    assert kind_of(p) == ("gram" if cheap else "descent")
+    assert kind_of(p) == "gram"
+    assert (by_gram(p, 1e-6)[1] is None) == swept
+    method = spd1.solve(p, tol=1e-6).method
+    assert method.startswith("auto: descent" if swept else "auto: gram")
 
 
-def test_a_small_l1_asks_for_a_gram_matrix_sooner(rng, charge):
-    charge()
+def test_a_small_l1_asks_for_more_sweeps(rng):
     most = float(np.max(np.abs(tall(rng, "squared", spd1.L1(1.0)).pull_at_zero)))
-    found = [
-        gram_is_cheap(tall(np.random.default_rng(0), "squared", spd1.L1(share * most), d=110))
+    few, many = (
+        dense_sweeps(tall(np.random.default_rng(0), "squared", spd1.L1(share * most), d=110))
         for share in (0.5, 1e-3)
-    ]
-    assert found == [False, True]
+    )
+    assert few < many
 
 
 def definition_of_products(problem, rows, accuracy, most):

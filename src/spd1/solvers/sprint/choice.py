@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from ...kernel.prices import prices, rates
+from ...kernel.prices import rates
 from ...problem import Problem
 from ..tuning import FEW_LINES, MEDIUM_DATA, SQUARE, VERY_TALL
-from .factor import few_tall_columns, one_factor
+from .factor import one_factor
 from .free import lifted
+from .gram import tall_and_dense
 from .hardness import (
     few_dense_rows,
     hard_pieces,
@@ -19,6 +20,7 @@ from .hardness import (
     pieces_without_visits,
     row_overlap,
     row_ratio,
+    share_of_l1,
     visited,
 )
 from .trial import products_of_a_step, trial_pays
@@ -109,7 +111,7 @@ REASONS = {
     "newton-cg": "Newton's steps by conjugate gradients in one kernel",
     "newton-gram": "Newton's steps on few columns in one kernel",
     "factor": "least squares with l2 on few columns: one factor",
-    "gram": "least squares with l1 on few columns: one Gram matrix",
+    "gram": "least squares with l1 on tall data: the Gram matrix of columns that move",
 }
 THEN = ", then "  # between the kernels of a sprint
 BY_MATRIX = ("factor", "gram")  # no kernel: a matrix, and the proof
@@ -155,8 +157,10 @@ def kind_of(problem: Problem, tol: float = 1e-3) -> str:
         return "ascent"
     if DescentWorker.objection(p) or p.reg.l1 == 0.0:
         return ""
+    if tall_and_dense(p):
+        return "gram"
     if gram_is_cheap(p):
-        return "gram" if few_tall_columns(p) else ""
+        return ""
     if not p.grid.row_major:
         return "descent"
     copied = p.stored <= MUCH_DATA or (p.stored <= COLUMNS_COPY and not columns_alike(p))
@@ -411,21 +415,17 @@ def newton_kind(problem: Problem) -> str:
 
 
 def gram_is_cheap(problem: Problem) -> bool:
-    """Whether least squares on tall data had better add up a Gram matrix once and for all.
+    """Whether least squares on tall sparse data had better add up a Gram matrix once and for all.
 
     It takes a multiplication for every column and entry. Sweeps over columns take as many passes as
     their number that moves asks for: the more, the smaller l1 is beside the one that moves none.
     """
-    p, at, rate = problem, prices(), rates()
-    if not p.loss.quadratic or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
+    p, rate = problem, rates()
+    if not p.loss.quadratic or p.grid.dense or p.n <= SQUARE * p.d or p.stored <= MUCH_DATA:
         return False
-    if p.d > FEW_LINES:
+    if p.d > FEW_LINES or p.stored / p.n * rate.scattered_entry > CHEAP_SPARSE * rate.sparse_entry:
         return False
-    if not p.grid.dense:
-        if p.stored / p.n * rate.scattered_entry > CHEAP_SPARSE * rate.sparse_entry:
-            return False
-        return sparse_matrix_in_sweeps(p) <= rows_in_sweeps(p)
-    return p.d * at.flop <= expected_sweeps(p) * at.entry
+    return sparse_matrix_in_sweeps(p) <= rows_in_sweeps(p)
 
 
 def rows_in_sweeps(problem: Problem) -> float:
@@ -435,7 +435,7 @@ def rows_in_sweeps(problem: Problem) -> float:
 
 
 def expected_sweeps(problem: Problem) -> float:
-    """About how many sweeps over the columns least squares with l1 take on tall data."""
+    """About how many sweeps over the columns least squares with l1 take on tall sparse data."""
     return TALL_SWEEPS / math.sqrt(max(share_of_l1(problem), LEAST_L1_SHARE))
 
 
@@ -482,16 +482,6 @@ def rows_of_nets_are_easy(problem: Problem, ratio: float) -> bool:
     return ratio * row_overlap(p) <= (FELT_BEFORE_A_COPY if copied else FELT_IN_NETS)
 
 
-def share_of_l1(problem: Problem) -> float:
-    """The l1 over the least one that moves no column but those without penalty."""
-    p = problem
-    pull = p.pull_at_zero
-    if len(p.free_columns):  # an intercept of least squares, which comes first
-        pull = p.adjoint(p.c * (np.dot(p.c, p.b) - p.b))
-        pull[p.free_columns] = 0.0
-    return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(pull))), 1e-300)
-
-
 def other_for_pieces(kind: str, problem: Problem) -> str:
     """Visits after Newton's steps, or these after visits; "" if both have been tried."""
     if THEN in kind or kind not in ("ascent", *BY_STEPS):
@@ -506,6 +496,8 @@ def next_kind(kind: str, problem: Problem) -> str:
     columns that do: the matrix of few of these costs a few products.
     """
     p, last = problem, kind.rpartition(THEN)[2]
+    if last == "descent" and tall_and_dense(p):
+        return "gram"
     if hard_pieces(p) and not AscentWorker.objection(p):
         return other_for_pieces(kind, p)
     if p.stored > MOST_ENTRIES or NewtonCGWorker.objection(p):

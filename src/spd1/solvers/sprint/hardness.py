@@ -38,6 +38,7 @@ __all__ = [
     "pieces_without_visits",
     "row_overlap",
     "row_ratio",
+    "share_of_l1",
     "straight_beyond",
     "visited",
 ]
@@ -202,3 +203,13 @@ def rough_passes(problem: Problem) -> float:
     flops = USUAL_STEPS * float(p.n) * p.d * least
     passes = flops * FLOP_SECONDS * rates().flop / (entry * p.stored)
     return min(max(passes, FEWEST_ROUGH_ASCENT), most)
+
+
+def share_of_l1(problem: Problem) -> float:
+    """The l1 over the least one that moves no column but those without penalty."""
+    p = problem
+    pull = p.pull_at_zero
+    if len(p.free_columns):  # an intercept of least squares, which comes first
+        pull = p.adjoint(p.c * (np.dot(p.c, p.b) - p.b))
+        pull[p.free_columns] = 0.0
+    return float(np.max(p.reg.l1)) / max(float(np.max(np.abs(pull))), 1e-300)

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ...certificate.gap import certify_point, floor_of, relative
+from ...certificate.gap import Certificate, certify_point, floor_of, relative
 from ...engines.blas import one_thread
 from ...engines.ledger import Ledger
 from ...kernel.jit import clock
 from ...problem import Problem
 from ...result import Progress
 from .ascent import LOOKS
-from .factor import by_factor, by_gram
+from .factor import by_factor
 from .free import FreeAscentWorker
+from .gram import by_gram
 from .looks import Sprint, at_the_start, heard, noted, settle
 from .tuning import ENTRIES_A_CALL, FIRST_CENTRE, NEARLY_THERE, NEXT_CENTRE, SAFE, SHARPER_CENTRE
 
@@ -29,20 +30,39 @@ def by_matrix(
     tol: float,
     ledger: Ledger,
     callback: Callable[[Progress], Any] | None,
-) -> Sprint | None:
-    """The solution by one matrix of the columns; None if that is of no use."""
-    start = clock()
+    x: np.ndarray | None = None,
+) -> Sprint | np.ndarray | None:
+    """The solution by a matrix of columns; None if that is of no use, x if others go on there."""
+    rows, status, start = list[Progress](), "", clock()
+
+    def told(c: Certificate) -> bool:
+        nonlocal status, start
+        now = clock()
+        ledger.seconds, start = ledger.seconds + now - start, now
+        rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
+        if callback is not None and heard(callback, rows[-1:]) is not None:
+            status = "interrupted"
+        return bool(status) or ledger.spent
+
+    found: tuple[np.ndarray, Certificate | None] | None
     with one_thread():
-        found = by_factor(problem) if kind == "factor" else by_gram(problem, tol)
+        if kind == "gram":
+            found = by_gram(problem, tol, x, told)
+        else:
+            found = by_factor(problem)
+            if found is not None and found[1] is not None:
+                told(found[1])
     ledger.seconds += clock() - start
     if found is None:
         return None
     x, c = found
-    rows = [at_the_start(problem, ledger)]
-    rows.append(noted(ledger, 0.0, 0.0, c.primal, c.dual, c.gap, c.rel_gap))
-    stopped = callback is not None and heard(callback, rows[1:]) is not None
-    status = "converged" if c.rel_gap <= tol else "interrupted" if stopped else ""
-    return Sprint(x, c, rows, status, kind)
+    if c is None:
+        return x
+    rows.insert(
+        0, at_the_start(problem, ledger)._replace(passes=0.0, paper_passes=0.0, seconds=0.0)
+    )
+    settle(rows, c)
+    return Sprint(x, c, rows, "converged" if c.rel_gap <= tol else status, kind)
 
 
 def sprint_free(

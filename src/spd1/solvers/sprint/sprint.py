@@ -130,7 +130,10 @@ def sprint(
         if not kind:
             return None
         if kind in BY_MATRIX:
-            return by_matrix(problem, kind, tol, ledger, callback)
+            by_one = by_matrix(problem, kind, tol, ledger, callback)
+            if by_one is None or isinstance(by_one, Sprint):
+                return by_one
+            kind, x0 = "descent", by_one if np.any(by_one) else None
         near = lifted(problem)
         if kind == "ascent" and near is not None:
             if keeper is not None:  # its centre is not kept
@@ -159,6 +162,8 @@ def sprint(
             kind = next_kind(state.kind, problem)
             if not kind or ledger.spent:
                 break
+            if kind in BY_MATRIX:
+                return followed(state, problem, kind, tol, ledger, callback)
             state.tol = tol
             state.go_on_by(kind, problem, c, ledger.max_passes - ledger.passes)
             c, status = dash(state, problem, ledger, callback, keeper)
@@ -169,6 +174,22 @@ def sprint(
     settle(state.rows, c)
     status = "converged" if c.rel_gap <= tol else status
     return Sprint(state.runner.x, c, state.rows, status, state.kind)
+
+
+def followed(
+    state: Dash,
+    problem: Problem,
+    kind: str,
+    tol: float,
+    ledger: Ledger,
+    callback: Callable[[Progress], Any] | None,
+) -> Sprint:
+    """Leave the rest to a matrix of columns."""
+    last = by_matrix(problem, kind, tol, ledger, callback, state.runner.x.copy())
+    assert isinstance(last, Sprint)  # from an x it does not ask others
+    rows = state.rows + last.rows[1:]
+    settle(rows, last.certificate)
+    return last._replace(rows=rows, kind=f"{state.kind}{THEN}{kind}")
 
 
 def come_back(state: Dash, problem: Problem, ledger: Ledger, c: Certificate) -> Certificate:

@@ -70,11 +70,8 @@ LITTLE_WORK = 1e7  # ... so many visits to an entry, about 10 ms
 MANY_DIGITS = 1e-4  # tol, below which Newton's steps in the span of the rows do better ...
 VERY_FEW_ROWS = 80  # ... on so many dense rows, of a smooth loss
 MUCH_DATA = 150_000  # entries, beyond which tall least squares are left to Gram matrices
-CHEAP_SPARSE = 20  # ... if sparse rows have no more entries, ...
-# ... or dense data takes less for its matrix than for this over the root of l1, as a share of the
-# largest, sweeps: 8000 x 85 and 8000 x 130 took 3 to 13 at 0.3, 4 to 37 at 0.05, 8 to no end at
-# 0.003
-TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3
+CHEAP_SPARSE = 20  # ... if sparse rows have no more entries
+TALL_SWEEPS, LEAST_L1_SHARE = 2.2, 1e-3  # sweeps over the root of l1, as a share of the largest
 # What a Gram matrix of sparse data and the steps on it take, in sweeps: so many, and so many for
 # each entry of a row. 87338 x 150, 15 a row, l1 0.14 of the largest: 25 ms, swept 5; 36895 x 162,
 # 5 a row, 0.06: 3.3 and 1.1; 90083 x 250, 6 a row, 0.004: 10 and 8; a9a, whose columns have common
@@ -84,6 +81,24 @@ SPARSE_MATRIX, A_SPARSE_PAIR, A_COPY, ROWS_AT_HAND = 8.0, 0.6, 3.0, 2.0
 # take far more than foreseen. mushrooms at 0.02 and 0.002 of the largest, to 1e-6: 12 and 30 ms,
 # by the matrix 2.6 and 3.3; a9a at 0.1, by columns, is there after 17 passes
 MATRICES_WORTH = 1.3
+# Least squares with l1 on tall dense data, by the matrix of columns that move. 72 draws, 1,300 x
+# 230 to 45,000 x 120, four kinds of data, l1 from 0.0025 to 0.3 of its maximum, to 1e-3 and 1e-6:
+# 0.80 of the time of the better of sweeps and the matrix of all columns, 0.66 of that of sweeps,
+# 0.48 of that of the matrix.
+# A matrix of dense columns takes so many sweeps beside its flops. Sweeps over columns with little
+# in common are so many, over so much of a root of l1 as a share of the largest: ...
+DENSE_MATRIX, DENSE_SWEEPS, MORE_SWEEPS = 4.0, 1.8, 0.4
+# ... times these, for columns that all stay in the set and for others, a matrix is left to sweeps,
+SWEEPS_APART, SWEEPS_ALIKE = 0.8, 2.0
+DENSE_MATRICES_WORTH = 1.5  # which get so many times what the matrix of all columns takes
+# Sweeps: the matrix of all columns is made at once if it takes less, and more than this share pull
+ALL_AT_ONCE, FEW_OF_LITTLE = 10.0, 0.3
+# Of all columns: up to so many that pull at zero are the first set, else so many of them, ...
+FEW_PULL, FIRST_SET, LARGEST_FIRST_SET = 0.25, 0.12, 100
+AT_LEAST_JOIN = 10  # ... this number at least; so many join later, too
+ALL_STAY = 0.9  # of a set: where so many have moved, all columns that pull join
+SET_GOAL = 0.003  # of the gap before, squared: what is left on a set
+GRAM_ROUNDS = 60  # sets, at most
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
 STRETCH = 10  # passes at most between two looks, ...

@@ -20,6 +20,7 @@ from ..order import rows_a_block
 from ..tuning import FEW_LINES, SQUARE
 from .ascent import KINKS, SMOOTH, ascend
 from .descent import descend
+from .gram import dense_matrix_in_sweeps, tall_and_dense
 from .hardness import (
     few_dense_rows,
     hard_pieces,
@@ -36,6 +37,7 @@ from .tuning import (
     A_SPARSE_PAIR,
     CALLS_OF_A_STEP,
     CHEAP_SWEEPS,
+    DENSE_MATRICES_WORTH,
     ENTRIES_OF_MUCH,
     EXACTLY,
     FACTOR_OF_SPARSE,
@@ -229,6 +231,9 @@ class DescentWorker:
         self.most_passes = MOST_TRIED_DESCENT if tried else self.most_passes
         if not self.cheap and has_a_matrix(p):
             self.most_passes = min(self.most_passes, MATRICES_WORTH * sparse_matrix_in_sweeps(p))
+        elif tall_and_dense(p):
+            worth = DENSE_MATRICES_WORTH * dense_matrix_in_sweeps(p, p.d)
+            self.most_passes = min(self.most_passes, worth)
         # a call begins with two passes, and without momentum
         self.fewest_passes = max(FEWEST_PASSES, ENTRIES_OF_MUCH / p.stored)
         self.rebuild()
