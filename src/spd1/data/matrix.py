@@ -38,6 +38,21 @@ class Matrix:
         """Position and value of the k-th stored entry in line i."""
         raise NotImplementedError
 
+    def begin(self, i):
+        """Where line i begins among all stored entries; of compressed lines only, as the next two.
+
+        A loop that writes asks once: the compiler can't know that what it writes is not this.
+        """
+        raise NotImplementedError
+
+    def end(self, i):
+        """Where line i ends."""
+        raise NotImplementedError
+
+    def stored_at(self, p):
+        """Position in its line, and value, of the p-th of all stored entries."""
+        raise NotImplementedError
+
     def is_dense(self):
         """Whether ``at(i, k)`` is always at position k."""
         return False
@@ -119,6 +134,15 @@ class CompressedLines:
 
     def at(self, i, k):
         p = np.uint64(self.indptr[i]) + np.uint64(k)
+        return self.indices[p], np.float64(self.data[p])
+
+    def begin(self, i):
+        return np.uint64(self.indptr[np.uint64(i)])
+
+    def end(self, i):
+        return np.uint64(self.indptr[np.uint64(i) + np.uint64(1)])
+
+    def stored_at(self, p):
         return self.indices[p], np.float64(self.data[p])
 
     def is_dense(self):

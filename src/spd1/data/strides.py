@@ -61,8 +61,8 @@ def dense_add(A, i, scale, out):
 
 def sparse_add(A, i, scale, out):
     """The same by index."""
-    for k in range(A.line_length(i)):
-        j, a = A.at(i, k)
+    for p in range(A.begin(i), A.end(i)):
+        j, a = A.stored_at(p)
         out[j] += scale * a
 
 
@@ -83,8 +83,8 @@ def dense_move(A, i, scale, after, out):
 def sparse_move(A, i, scale, after, out):
     """The same by index, one after the other."""
     if scale != 0.0:
-        for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
+        for p in range(A.begin(i), A.end(i)):
+            j, a = A.stored_at(p)
             out[j] += scale * a
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     length = A.line_length(after)
@@ -218,8 +218,8 @@ def dense_shift(A, i, step, slopes, bends):
 
 def sparse_shift(A, i, step, slopes, bends):
     """The same by index."""
-    for k in range(A.line_length(i)):
-        j, a = A.at(i, k)
+    for p in range(A.begin(i), A.end(i)):
+        j, a = A.stored_at(p)
         slopes[j] += bends[j] * (step * a)
 
 
@@ -236,19 +236,30 @@ shift_along = by_layout(dense_shift, sparse_shift)
 largest_entry = by_layout(dense_largest, dense_largest)
 
 
-def each_product(A, i, slope, bend, cross, slopes, squares, crosses):
+def dense_products(A, i, slope, bend, cross, slopes, squares, crosses):
     """Of line i: slopes_k += slope a_ik, squares_k += bend a_ik^2, crosses_k += cross a_ik."""
     for k in range(A.line_length(i)):
-        j, a = A.at(i, k)
+        a = A.at(i, k)[1]
+        slopes[k] += slope * a
+        squares[k] += bend * a * a
+    if cross != 0.0:
+        for k in range(A.line_length(i)):
+            crosses[k] += cross * A.at(i, k)[1]
+
+
+def sparse_products(A, i, slope, bend, cross, slopes, squares, crosses):
+    """The same by index."""
+    for p in range(A.begin(i), A.end(i)):
+        j, a = A.stored_at(p)
         slopes[j] += slope * a
         squares[j] += bend * a * a
     if cross != 0.0:
-        for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
+        for p in range(A.begin(i), A.end(i)):
+            j, a = A.stored_at(p)
             crosses[j] += cross * a
 
 
-add_products = by_layout(each_product, each_product)
+add_products = by_layout(dense_products, sparse_products)
 
 
 def dense_pairs(A, h, c, stride, H):
