@@ -12,28 +12,22 @@ import numpy as np
 
 from ..kernel.jit import by_layout, kernel
 from .matrix import Dense
+from .strides import add_line, line_dot
 
 
 @kernel
 def dot_lines(A, x, out):
     """out_i = sum over line i of a_ik x_k."""
     for i in range(len(out)):
-        total = 0.0
-        for k in range(A.line_length(i)):
-            j, a = A.at(i, k)
-            total += a * x[j]
-        out[i] = total
+        out[i] = line_dot(A, i, x)
 
 
 @kernel
 def add_lines(A, w, out):
     """out_k += sum over lines i of w_i a_ik."""
     for i in range(len(w)):
-        scale = w[i]
-        if scale != 0.0:
-            for k in range(A.line_length(i)):
-                j, a = A.at(i, k)
-                out[j] += a * scale
+        if w[i] != 0.0:
+            add_line(A, i, w[i], out)
 
 
 @kernel

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from ..data.strides import line_dot
 from ..kernel.jit import helper, kernel
 from ..problem import Problem
 from ..solvers.newton.linalg.working_set import first_dots
@@ -75,11 +76,7 @@ def look_at_columns(B, y, c, x, level, signed, points, squares, v, when, lengths
     first = first_dots(B, ids[:count], now, out)
     for w in range(count):
         if w >= first:
-            total = 0.0
-            for k in range(B.line_length(ids[w])):
-                i, a = B.at(ids[w], k)
-                total += a * now[i]
-            out[w] = total
+            out[w] = line_dot(B, ids[w], now)
         v[ids[w]] = -out[w]
         when[ids[w]] = place
     return count, square

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...data.strides import add_line, line_dot
 from ...kernel.jit import by_layout, kernel
 
 __all__ = [
@@ -174,10 +175,7 @@ def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
         if reach > 0.0:
             u = 0.0
             if scale != 0.0:
-                for k in range(A.line_length(i)):
-                    j, a = A.at(i, k)
-                    u += a * G[j]
-                u *= scale
+                u = scale * line_dot(A, i, G)
             else:
                 for k in range(A.line_length(i)):
                     j, a = A.at(i, k)
@@ -191,9 +189,7 @@ def tied_row_steps(A, outside, b, geometry, y, G, loss, net, scale, order):
             move = c * (y_new - y[i])
             y[i] = y_new
             if move != 0.0:
-                for k in range(A.line_length(i)):
-                    j, a = A.at(i, k)
-                    G[j] += a * move
+                add_line(A, i, move, G)
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....data.crew import FOURS, slices
+from ....data.strides import add_line, line_dot
 from ....kernel.jit import helper, kernel
 from ....kernel.team import adjourn, complete, draw, new_board, post, task_done
 from ...merging import BOARD, KIND, TASK_SUMS, call_all, cut
@@ -30,20 +31,14 @@ def move_by_lines(B, ids, direction, m):
         m[j] = 0.0
     for w in range(first_moves(B, ids, direction, m), len(ids)):
         if direction[w] != 0.0:
-            for k in range(B.line_length(ids[w])):
-                j, a = B.at(ids[w], k)
-                m[j] += a * direction[w]
+            add_line(B, ids[w], direction[w], m)
 
 
 @helper
 def dot_by_lines(B, ids, m, out):
     """out_w = b_w . m."""
     for w in range(first_dots(B, ids, m, out), len(ids)):
-        total = 0.0
-        for k in range(B.line_length(ids[w])):
-            j, a = B.at(ids[w], k)
-            total += a * m[j]
-        out[w] = total
+        out[w] = line_dot(B, ids[w], m)
 
 
 @kernel

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ....data.crew import Crew
+from ....data.strides import add_line, line_dot, shift_along
 from ....kernel.jit import by_layout, kernel
 from ....kernel.team import adjourn, complete, draw, new_board, post, task_done
 from ...merging import (
@@ -63,10 +64,7 @@ def sparse_block(B, ids, which, low, high, table, z, curvature, bend, flat, care
             continue
         line = ids[w]
         read += B.line_length(line)
-        gradient = linear
-        for k in range(B.line_length(line)):
-            j, a = B.at(line, k)
-            gradient += a * slope[j]
+        gradient = linear + line_dot(B, line, slope)
         new = minimiser(h * old - gradient, h + l2, l1, lower, upper)
         if new != old:
             step = new - old
@@ -74,14 +72,9 @@ def sparse_block(B, ids, which, low, high, table, z, curvature, bend, flat, care
             gain += 0.5 * (h + l2) * step * step
             step *= care
             if flat:
-                step *= bend[0]
-                for k in range(B.line_length(line)):
-                    j, a = B.at(line, k)
-                    slope[j] += a * step
+                add_line(B, line, step * bend[0], slope)
             else:
-                for k in range(B.line_length(line)):
-                    j, a = B.at(line, k)
-                    slope[j] += bend[j] * a * step
+                shift_along(B, line, step, slope, bend)
     sums[0], sums[1] = gain, read
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ....data.crew import Crew, each, summed
 from ....data.facts import Reads
 from ....data.products import spread_lines
+from ....data.strides import add_line, line_dot, line_square, shift_along
 from ....kernel.jit import by_layout, kernel
 from ..charges import entry_of
 from .coordinate import best_end, minimiser
@@ -38,10 +39,7 @@ def descend_sparse(B, ids, table, z, curvature, bend, flat, slope, least, sweeps
                 continue
             line = ids[w]
             read += B.line_length(line)
-            gradient = linear
-            for k in range(B.line_length(line)):
-                j, a = B.at(line, k)
-                gradient += a * slope[j]
+            gradient = linear + line_dot(B, line, slope)
             wish = h * old - gradient
             new = minimiser(wish, h + l2, l1, lower, upper)
             if new != old:
@@ -49,14 +47,9 @@ def descend_sparse(B, ids, table, z, curvature, bend, flat, slope, least, sweeps
                 z[w] = new
                 gain += 0.5 * (h + l2) * step * step
                 if flat:
-                    step *= bend[0]
-                    for k in range(B.line_length(line)):
-                        j, a = B.at(line, k)
-                        slope[j] += a * step
+                    add_line(B, line, step * bend[0], slope)
                 else:
-                    for k in range(B.line_length(line)):
-                        j, a = B.at(line, k)
-                        slope[j] += bend[j] * a * step
+                    shift_along(B, line, step, slope, bend)
         if gain <= enough and sweep + 1 >= least:
             break
     return gain, before, read
@@ -166,11 +159,7 @@ def forces(z, gradient, table, near, slack, out):
 def curvatures(B, ids, bend, out):
     """out_w = sum over line w of bend_j a_j^2."""
     for w in range(len(ids)):
-        total = 0.0
-        for k in range(B.line_length(ids[w])):
-            j, a = B.at(ids[w], k)
-            total += bend[j] * a * a
-        out[w] = total
+        out[w] = line_square(B, ids[w], bend)
 
 
 def dots_by_fours(B, ids, slope, out):
@@ -220,11 +209,7 @@ def line_dots(B, ids, slope, out):
     """out_w = b_w . slope."""
     first = first_dots(B, ids, slope, out)
     for w in range(first, len(ids)):
-        total = 0.0
-        for k in range(B.line_length(ids[w])):
-            j, a = B.at(ids[w], k)
-            total += a * slope[j]
-        out[w] = total
+        out[w] = line_dot(B, ids[w], slope)
 
 
 @kernel
@@ -233,9 +218,7 @@ def move_margins(B, ids, step, m):
     first = first_moves(B, ids, step, m)
     for w in range(first, len(ids)):
         if step[w] != 0.0:
-            for k in range(B.line_length(ids[w])):
-                j, a = B.at(ids[w], k)
-                m[j] += a * step[w]
+            add_line(B, ids[w], step[w], m)
 
 
 def _copy(values: np.ndarray, out: np.ndarray) -> None:
