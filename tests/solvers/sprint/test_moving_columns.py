@@ -152,6 +152,7 @@ def test_the_matrix_says_how_many_sweeps_it_is_worth(rng):
     prices = [dense_matrix_in_sweeps(p, k) for k in (0, 10, 60)]
     assert prices == sorted(prices)
     assert kind_of(p) == "gram"
+    assert kind_of(made(rng, l2=2.0)) == "descent"  # curved by l2
     assert kind_of(made(rng, shape=(600, 60))) == "descent"  # little data
     assert kind_of(made(rng, shape=(600, 500))) == "descent"  # not tall
 

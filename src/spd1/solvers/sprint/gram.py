@@ -27,6 +27,7 @@ from .tuning import (
     ALL_AT_ONCE,
     ALL_STAY,
     AT_LEAST_JOIN,
+    CURVED_BY_L2,
     DENSE_MATRIX,
     DENSE_SWEEPS,
     FEW_OF_LITTLE,
@@ -49,11 +50,16 @@ __all__ = ["by_gram", "dense_matrix_in_sweeps", "on_gram", "tall_and_dense"]
 
 
 def tall_and_dense(problem: Problem) -> bool:
-    """Whether this is least squares with l1, alike for every feature, on tall dense data."""
+    """Whether this is least squares with l1, alike for every feature, on tall dense data.
+
+    With an l2 that curves as much as a column does a few sweeps will do, and no matrix is made.
+    """
     p = problem
     if not (p.loss.quadratic and p.grid.dense and p.grid.shape == (1, 1) and p.grid.at_hand):
         return False
-    return bool(p.reg.scalar and p.reg.l1 > 0.0 and p.n > SQUARE * p.d and p.stored > MUCH_DATA)
+    if not (p.reg.scalar and p.reg.l1 > 0.0 and p.n > SQUARE * p.d and p.stored > MUCH_DATA):
+        return False
+    return bool(p.mu <= CURVED_BY_L2 * p.grid.square_sum / p.stored)
 
 
 def dense_sweeps(problem: Problem) -> float:

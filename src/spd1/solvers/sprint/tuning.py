@@ -98,6 +98,7 @@ FEW_PULL, FIRST_SET, LARGEST_FIRST_SET = 0.25, 0.12, 100
 AT_LEAST_JOIN = 10  # ... this number at least; so many join later, too
 ALL_STAY = 0.9  # of a set: where so many have moved, all columns that pull join
 SET_GOAL = 0.003  # of the gap before, squared: what is left on a set
+CURVED_BY_L2 = 0.5  # of a column's mean square: an l2 above it makes sweeps few
 GRAM_ROUNDS = 60  # sets, at most
 IN_BLOCKS = 60_000  # stored entries, beyond which sparse rows may be visited in blocks
 LIKELY = 0.8  # of tol: a look after the first pass is taken where the gap is guessed to be less
