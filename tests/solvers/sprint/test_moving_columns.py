@@ -106,9 +106,13 @@ def test_dear_matrices_are_left_to_sweeps_which_go_on(rng, monkeypatch, in_sets)
     x, proof = by_gram(p, 1e-9)
     assert proof is None
     assert np.any(x)
-    result = spd1.solve(p, tol=1e-9)
+    heard = []
+    result = spd1.solve(p, tol=1e-9, callback=heard.append)
     assert result.method.startswith("auto: descent")
     assert_optimal(p, result.x, result.certificate, 1e-9)
+    passes = [row.passes for row in result.trace.rows]
+    assert passes == sorted(passes)
+    assert {row.passes for row in heard} <= set(passes)  # those of the matrix, too
 
 
 def test_slow_sweeps_are_followed_by_the_matrix_of_columns(rng, monkeypatch, in_sets):
@@ -138,6 +142,19 @@ def test_who_hears_of_looks_may_stop_there(rng, in_sets, without_sweeps):
     assert len(heard) == 2
     assert result.rel_gap == pytest.approx(min(row.rel_gap for row in heard), rel=1e-6)
     assert result.gap >= p.primal(result.x) - spd1.solve(p, tol=1e-12).primal
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_every_look_is_a_row_of_the_trace(rng, once, without_sweeps, monkeypatch):
+    monkeypatch.setattr(gram, "all_at_once", lambda _: once)
+    heard = []
+    result = spd1.solve(made(rng, 0.01), tol=1e-8, callback=heard.append)
+    rows = result.trace.rows
+    assert result.method.startswith("auto: gram")
+    assert rows[0].passes <= 1.0
+    assert [row.passes for row in rows[1:]] == [row.passes for row in heard]
+    assert rows[-1].passes == pytest.approx(result.passes)
+    assert rows[-1].rel_gap == result.rel_gap < rows[0].rel_gap
 
 
 def test_a_limit_ends_it_between_two_looks(rng, in_sets, without_sweeps):

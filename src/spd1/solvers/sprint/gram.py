@@ -90,21 +90,19 @@ class MovingColumns:
     def join(self, which: np.ndarray) -> None:
         """Copy columns, and add their products with each other and with all that are here."""
         p, before = self.problem, len(self.ids)
-        new = np.array(p.grid.matrix.values.T[which], dtype=float, order="C")
+        new = np.ascontiguousarray(p.grid.matrix.values.T[which], dtype=float)
         p.grid.ledger.entries += new.size
-        weighted = new * p.c
+        # all weights alike come last: BLAS makes half of a product with itself
+        weighted, alike = (new, p.c[0]) if p.uniform_weights else (new * p.c, 1.0)
         G = np.empty((before + len(which),) * 2)
         G[:before, :before] = self.G
         start = 0
         for part in self.parts:
             end = start + len(part)
-            G[start:end, before:] = part @ weighted.T
+            G[start:end, before:] = (part @ weighted.T) * alike
             G[before:, start:end] = G[start:end, before:].T
             start = end
-        if p.uniform_weights:  # BLAS makes half of a product with itself
-            G[before:, before:] = (new @ new.T) * p.c[0]
-        else:
-            G[before:, before:] = new @ weighted.T
+        G[before:, before:] = (new @ weighted.T) * alike
         self.G = G
         self.parts.append(new)
         self.ids = np.concatenate([self.ids, which])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from .gram import by_gram
 from .looks import Sprint, at_the_start, heard, noted, settle
 from .tuning import ENTRIES_A_CALL, FIRST_CENTRE, NEARLY_THERE, NEXT_CENTRE, SAFE, SHARPER_CENTRE
 
-__all__ = ["by_matrix", "sprint_free"]
+__all__ = ["Left", "by_matrix", "sprint_free"]
+
+
+class Left(NamedTuple):
+    """Where a matrix of columns has left the rest to sweeps, and the trace so far."""
+
+    x: np.ndarray
+    rows: list[Progress]
 
 
 def by_matrix(
@@ -31,9 +38,9 @@ def by_matrix(
     ledger: Ledger,
     callback: Callable[[Progress], Any] | None,
     x: np.ndarray | None = None,
-) -> Sprint | np.ndarray | None:
-    """The solution by a matrix of columns; None if that is of no use, x if others go on there."""
-    rows, status, start = list[Progress](), "", clock()
+) -> Sprint | Left | None:
+    """The solution by a matrix of columns, or where sweeps go on; None if it is of no use."""
+    rows, status, start = [at_the_start(problem, ledger)], "", clock()
 
     def told(c: Certificate) -> bool:
         nonlocal status, start
@@ -46,21 +53,15 @@ def by_matrix(
 
     found: tuple[np.ndarray, Certificate | None] | None
     with one_thread():
-        if kind == "gram":
-            found = by_gram(problem, tol, x, told)
-        else:
-            found = by_factor(problem)
-            if found is not None and found[1] is not None:
-                told(found[1])
-    ledger.seconds += clock() - start
+        found = by_gram(problem, tol, x, told) if kind == "gram" else by_factor(problem)
+    ledger.seconds, start = ledger.seconds + clock() - start, clock()
     if found is None:
         return None
     x, c = found
     if c is None:
-        return x
-    rows.insert(
-        0, at_the_start(problem, ledger)._replace(passes=0.0, paper_passes=0.0, seconds=0.0)
-    )
+        return Left(x, rows)
+    if len(rows) == 1:  # one matrix, and one look
+        told(c)
     settle(rows, c)
     return Sprint(x, c, rows, "converged" if c.rel_gap <= tol else status, kind)
 

@@ -17,7 +17,7 @@ from .ascent import LOOKS
 from .choice import BY_MATRIX, FROM_ANYWHERE, REASONS, THEN, kind_of, next_kind
 from .free import lifted
 from .looks import Sprint, at_the_start, heard, noted, settle
-from .short import by_matrix, sprint_free
+from .short import Left, by_matrix, sprint_free
 from .squeezed import SqueezedAscentWorker
 from .tuning import (
     CALLS_BACK,
@@ -124,16 +124,16 @@ def sprint(
     The callback hears of looks when the kernel has returned, and may stop it there. ``begun`` is
     where an earlier process was. An ``x0`` is for kernels of ``FROM_ANYWHERE``.
     """
-    state, begun_with = begun, None
+    state, begun_with, left = begun, None, None
     if state is None:
         kind = kind_of(problem, tol)
         if not kind:
             return None
         if kind in BY_MATRIX:
             by_one = by_matrix(problem, kind, tol, ledger, callback)
-            if by_one is None or isinstance(by_one, Sprint):
+            if not isinstance(by_one, Left):
                 return by_one
-            kind, x0 = "descent", by_one if np.any(by_one) else None
+            kind, left = "descent", by_one
         near = lifted(problem)
         if kind == "ascent" and near is not None:
             if keeper is not None:  # its centre is not kept
@@ -147,13 +147,16 @@ def sprint(
             if not kind:
                 return begun_with
         state = Dash(problem, kind, tol, key)
-        if begun_with is not None:
+        if left is not None:
+            state.rows = left.rows
+            state.runner.start_from(left.x)
+        elif begun_with is not None:
             state.take_over(begun_with)
         elif x0 is not None:
             state.runner.start_from(x0)
     if not state.rows and x0 is None:
         state.rows.append(at_the_start(problem, ledger))
-    taken = 0.0 if begun_with is None else ledger.passes  # by whom it goes on after
+    taken = 0.0 if begun_with is None and left is None else ledger.passes  # by whom it goes on after
     first = first_aim(state.kind, tol, problem)
     state.limit(first, ledger.max_passes - taken)
     try:
