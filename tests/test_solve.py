@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spd1 import L2, METHODS, Box, ElasticNet, Problem, solve
+from spd1 import L1, L2, METHODS, Box, ElasticNet, Problem, solve
 from spd1.errors import DataError, IncompatibleError, ParameterError
 from spd1.losses import LOSSES
 from spd1.solvers import SPECIAL_METHODS, method_class
@@ -299,3 +299,13 @@ def test_rows_of_weight_zero_have_no_influence(method, rng):
     assert abs(whole.primal - part.primal) <= max(whole.gap, part.gap)  # both hold the same P*
     if method in LINEAR:
         assert (whole.status, part.status) == ("converged", "converged")
+
+
+@pytest.mark.parametrize(("data", "targets"), [(1.0, 1e200), (1e160, 1.0)])
+@pytest.mark.parametrize("method", ["auto", "newton"])
+def test_numbers_that_overflow_are_certified_without_warnings(data, targets, method, rng):
+    A, b = rng.standard_normal((40, 6)), rng.standard_normal(40)
+    found = solve(
+        Problem(data * A, targets * b, "squared", L1(1e190)), method, tol=1e-8, max_passes=50
+    )
+    assert found.converged or found.rel_gap > 1e-8  # warnings are errors here

@@ -319,6 +319,7 @@ def sprint_in_view(
     return found
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, and certified as such
 def run_method(
     problem: Problem, method: str, tol: float, steps: str | dict[str, float], sampling: str,
     tile: Any, key: np.uint64, x0: Any, y0: Any, workers: Engine, callback: Callback | None,

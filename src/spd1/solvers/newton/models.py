@@ -89,6 +89,8 @@ class Models:
 
     def minimise(self, work: WorkingSet, z: np.ndarray, slope: np.ndarray) -> bool:
         """Move z; returns whether ``slope``, the model's derivative in the margins, followed it."""
+        if not len(work.chosen):  # nothing can move where what overflows is no number
+            return True
         if self.gram is None or (work.lines.copied and not self.gram_pays(self.gram, work)):
             outcome = self.sweep(work, z, slope, self.curvatures_of(work))
             if outcome is not Next.GRAM or self.gram is None:
