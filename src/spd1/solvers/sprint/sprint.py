@@ -156,7 +156,8 @@ def sprint(
             state.runner.start_from(x0)
     if not state.rows and x0 is None:
         state.rows.append(at_the_start(problem, ledger))
-    taken = 0.0 if begun_with is None and left is None else ledger.passes  # by whom it goes on after
+    first_of_all = begun_with is None and left is None
+    taken = 0.0 if first_of_all else ledger.passes  # by whom it goes on after
     first = first_aim(state.kind, tol, problem)
     state.limit(first, ledger.max_passes - taken)
     try:
